@@ -1,0 +1,52 @@
+# Each target sets up what it needs in .venv; a second run starts at once.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+PYTEST = $(BIN)/python -m pytest
+
+.PHONY: help demo test test-all test-backends test-wheel lint docs clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+demo: $(VENV)/.installed ## learn to reverse digits in about a minute
+	$(BIN)/python examples/reverse_digits.py
+
+test: $(VENV)/.installed-test ## all tests, options in pairs
+	$(PYTEST)
+
+test-all: $(VENV)/.installed-test ## all tests, every combination of options
+	$(PYTEST) --all-combinations
+
+test-backends: $(VENV)/.installed-test $(VENV)/.installed-jax ## the layers on JAX, a smoke test on PyTorch
+	KERAS_BACKEND=jax $(PYTEST) tests/layers tests/models tests/backends
+	KERAS_BACKEND=torch $(PYTEST) tests/backends
+
+test-wheel: $(VENV)/.installed-test ## build the wheel, install it in an empty environment, run the README's model
+	rm -rf build/wheel && mkdir -p build/wheel
+	$(BIN)/python -m build --wheel --outdir build/wheel .
+	$(PYTHON) -m venv build/wheel/venv
+	build/wheel/venv/bin/pip install build/wheel/*.whl
+	cd build/wheel && venv/bin/python ../../tests/run_readme.py ../../README.md
+
+lint: $(VENV)/.installed-test ## ruff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+docs: $(VENV)/.installed-docs ## the documentation as pages in build/docs
+	$(BIN)/mkdocs build --strict --site-dir build/docs
+
+clean: ## remove everything that is not in the repository
+	rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# The stamp of an extra: setup.cfg is newer when a dependency changed.
+$(VENV)/.installed: setup.cfg pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --editable .
+	@touch $@
+
+$(VENV)/.installed-%: setup.cfg pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --editable '.[$*]'
+	@touch $@

@@ -1,0 +1,38 @@
+"""The Transformer as Keras layers, from a stack of blocks to a served model."""
+
+from keras_transformer.layers import (
+    DecoderBlock,
+    EncoderBlock,
+    FeedForward,
+    MultiHeadCrossAttention,
+    MultiHeadSelfAttention,
+    PositionalEmbedding,
+    Residual,
+    attention,
+    causal_mask,
+    combine_masks,
+    make_norm,
+    padding_mask,
+    segment_mask,
+)
+from keras_transformer.models import attention_model, hidden_states_model
+from keras_transformer.version import __version__
+
+__all__ = [
+    "DecoderBlock",
+    "EncoderBlock",
+    "FeedForward",
+    "MultiHeadCrossAttention",
+    "MultiHeadSelfAttention",
+    "PositionalEmbedding",
+    "Residual",
+    "__version__",
+    "attention",
+    "attention_model",
+    "causal_mask",
+    "combine_masks",
+    "hidden_states_model",
+    "make_norm",
+    "padding_mask",
+    "segment_mask",
+]

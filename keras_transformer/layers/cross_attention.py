@@ -1,0 +1,121 @@
+"""Cross-attention: every token of one sequence looks at every token of another, the memory."""
+
+import keras
+from keras import ops
+
+from keras_transformer.layers import masks, recording
+from keras_transformer.layers.arguments import check_width, config_of, remember
+from keras_transformer.layers.heads import Heads
+
+
+@keras.saving.register_keras_serializable(package="keras_transformer")
+class MultiHeadCrossAttention(keras.layers.Layer):
+    """Every token looks at every token of the memory, in several heads at once.
+
+    `head_i = Attention(x W_i^Q, memory W_i^K, memory W_i^V)`, Vaswani et al. 2017, section 3.2.3:
+    the decoder's view of the encoder. Keys and values are one matrix, `kv`.
+
+    Args:
+        dim: D, the width of input, memory and output.
+        num_heads: H.
+        num_kv_heads: heads of keys and values; fewer are shared by groups of query heads.
+            `num_heads` unless given.
+        dropout: rate applied to the attention weights.
+        use_bias: whether the projections have biases.
+
+    Call arguments:
+        x: (B, T, D).
+        memory: (B, S, D).
+        x_mask: (B, T); carried on with the output, of no effect on the attention.
+        memory_mask: (B, S), boolean, True for real tokens; Keras fills it in from the embedding.
+        attention_mask: (B, T, S), boolean, which of the memory each token may see; combined with
+            `memory_mask`.
+        return_attention_scores: whether to return the weights as well.
+
+    Returns:
+        (B, T, D); and with `return_attention_scores`, the weights (B, H, T, S).
+
+    >>> target, source = keras.random.normal((2, 3, 8)), keras.random.normal((2, 5, 8))
+    >>> keras.ops.shape(MultiHeadCrossAttention(dim=8, num_heads=2)(target, source))
+    (2, 3, 8)
+    """
+
+    def __init__(self, dim, num_heads, num_kv_heads=None, dropout=0.0, use_bias=True, **kwargs):
+        super().__init__(**kwargs)
+        dtype = self.dtype_policy
+        self.heads = Heads(
+            dim, num_heads, num_kv_heads, dropout, use_bias, dtype=dtype, name="heads"
+        )
+        remember(self, locals())
+        self.query = keras.layers.Dense(dim, use_bias=use_bias, dtype=dtype, name="query")
+        self.kv = keras.layers.Dense(
+            2 * self.heads.num_kv_heads * self.heads.head_dim,
+            use_bias=use_bias,
+            dtype=dtype,
+            name="kv",
+        )
+        self.supports_masking = True
+
+    def build(self, x_shape, memory_shape):
+        check_width(self.dim, x=x_shape, memory=memory_shape)
+        self.query.build(x_shape)
+        self.kv.build(memory_shape)
+        self.heads.build()
+
+    def project(self, x):
+        """What each token looks for: (B, T, D) -> (B, H, T, K)."""
+        return self.heads.split(self.query(x))
+
+    def project_memory(self, memory):
+        """What the memory is found by, and gives: (B, S, D) -> twice (B, H_kv, S, K)."""
+        return ops.split(self.heads.split(self.kv(memory)), 2, axis=1)
+
+    def call(
+        self,
+        x,
+        memory,
+        x_mask=None,
+        memory_mask=None,
+        attention_mask=None,
+        return_attention_scores=False,
+        training=None,
+    ):
+        batch, length = x.shape[:2]
+        memory_length = memory.shape[1]
+        masks.check_mask({"batch": batch, "length": length}, x_mask=x_mask)
+        masks.check_mask({"batch": batch, "length": memory_length}, memory_mask=memory_mask)
+        masks.check_mask(
+            {"batch": batch, "queries": length, "keys": memory_length},
+            attention_mask=attention_mask,
+        )
+        output, scores = self.heads.attend(
+            self.project(x),
+            *self.project_memory(memory),
+            masks.over_heads(memory_mask, attention_mask),
+            training=training,
+            need_scores=return_attention_scores or recording.is_recording(recording.ATTENTION),
+        )
+        recording.record(recording.ATTENTION, self, scores)
+        return (output, scores) if return_attention_scores else output
+
+    def start(self, memory, memory_mask=None):
+        """The memory's keys and values, (B, H_kv, S, K) each, and its mask if there is one."""
+        keys, values = self.project_memory(memory)
+        cached = {"keys": keys, "values": values}
+        return cached if memory_mask is None else {**cached, "mask": memory_mask}
+
+    def step(self, x, cached):
+        """Attends from new tokens, (B, T, D), to the memory given to `start`."""
+        mask = masks.over_heads(cached.get("mask"))
+        output, _ = self.heads.attend(self.project(x), cached["keys"], cached["values"], mask)
+        return output
+
+    def compute_output_shape(self, x_shape, memory_shape):
+        return x_shape
+
+    def compute_output_spec(self, *args, **kwargs):
+        # Traces `call`, so that shapes, dtypes and errors are its own.
+        return keras.Operation.compute_output_spec(self, *args, **kwargs)
+
+    def get_config(self):
+        return {**super().get_config(), **config_of(self)}

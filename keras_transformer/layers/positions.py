@@ -1,0 +1,24 @@
+"""Where tokens stand in their sequence."""
+
+from keras import ops
+
+
+def positions_from(start, length):
+    """The positions of `length` tokens from `start` on.
+
+    Args:
+        start: a number or a scalar tensor; (B,) where rows differ; (B, T) if it says it all.
+        length: T.
+
+    Returns:
+        (T,), or (B, T) where rows differ; integers.
+
+    >>> import numpy as np
+    >>> np.array(positions_from(np.array([0, 7]), 3))
+    array([[0, 1, 2],
+           [7, 8, 9]])
+    """
+    start = ops.cast(start, "int32")
+    if len(start.shape) == 2:
+        return start
+    return ops.expand_dims(start, -1) + ops.arange(length)
