@@ -1,6 +1,7 @@
 """Which combinations of options are tested: all, or so many that every pair occurs."""
 
 import itertools
+import random
 
 import numpy as np
 
@@ -27,20 +28,23 @@ def full_product(options):
 def pairwise(options):
     """A small set of combinations in which every pair of values of two options occurs.
 
-    Greedy: of all combinations, take the one with the most pairs not seen yet.
+    Greedy: of all combinations, take the one with the most pairs not seen yet. How many that takes
+    depends on the order of the candidates, so some orders are tried.
     """
 
     def pairs(combination):
         return set(itertools.combinations(combination.items(), 2))
 
-    candidates = full_product(options)
-    missing = set().union(*map(pairs, candidates))
-    chosen = []
-    while missing:
-        best = max(candidates, key=lambda c: len(pairs(c) & missing))
-        missing -= pairs(best)
-        chosen.append(best)
-    return chosen
+    def cover(candidates):
+        missing = set().union(*map(pairs, candidates))
+        while missing:
+            best = max(candidates, key=lambda c: len(pairs(c) & missing))
+            missing -= pairs(best)
+            yield best
+
+    every = full_product(options)
+    orders = [random.Random(seed).sample(every, len(every)) for seed in range(10)]
+    return min((list(cover(order)) for order in orders), key=len)
 
 
 def make_block(kind, feed_forward="relu", **options):
@@ -54,10 +58,10 @@ def make_block(kind, feed_forward="relu", **options):
 
 def block_inputs(kind, batch=3, length=5, memory_length=7, seed=0):
     """Vectors for that kind of block, by argument name."""
-    random = np.random.default_rng(seed)
-    inputs = {"x": random.normal(size=(batch, length, DIM)).astype("float32")}
+    noise = np.random.default_rng(seed)
+    inputs = {"x": noise.normal(size=(batch, length, DIM)).astype("float32")}
     if kind == "decoder":
-        inputs["memory"] = random.normal(size=(batch, memory_length, DIM)).astype("float32")
+        inputs["memory"] = noise.normal(size=(batch, memory_length, DIM)).astype("float32")
     return inputs
 
 

@@ -62,9 +62,9 @@ def check_future(subject):
 
 
 def check_cache(subject):
-    """`start` and `step`, if there are any, give what `call` gives."""
+    """`start` and `step` of a causal layer, if it has them, give what `call` gives."""
     layer = subject.made()
-    if not (hasattr(layer, "start") and hasattr(layer, "step")):
+    if not (subject.causal and hasattr(layer, "start") and hasattr(layer, "step")):
         return
     whole = subject.call(layer, subject.inputs)
     tensors = {name: ops.convert_to_tensor(array) for name, array in subject.inputs.items()}
