@@ -11,8 +11,9 @@ from keras_transformer.layers.masks import (
     padding_mask,
     segment_mask,
 )
+from keras_transformer.layers.norm import Norm
 from keras_transformer.layers.positional_embedding import PositionalEmbedding, sine_positions
-from keras_transformer.layers.residual import Residual, make_norm
+from keras_transformer.layers.residual import Residual
 from keras_transformer.layers.self_attention import MultiHeadSelfAttention
 
 __all__ = [
@@ -21,13 +22,13 @@ __all__ = [
     "FeedForward",
     "MultiHeadCrossAttention",
     "MultiHeadSelfAttention",
+    "Norm",
     "PositionalEmbedding",
     "Residual",
     "attention",
     "attention_weights",
     "causal_mask",
     "combine_masks",
-    "make_norm",
     "padding_mask",
     "segment_mask",
     "sine_positions",

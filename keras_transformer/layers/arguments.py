@@ -69,7 +69,16 @@ def config_of(layer):
 
     A config made this way has every argument of the constructor and nothing that it does not take.
     """
-    return {name: _serializable(getattr(layer, name)) for name in _argument_names(layer)}
+    config = {name: _serializable(getattr(layer, name)) for name in _argument_names(layer)}
+    quantized = {
+        part.path: part.dtype_policy
+        for part in layer._flatten_layers(include_self=False)
+        if part.quantization_mode is not None
+    }
+    if quantized:  # by path: the layer's own policy says nothing of its parts
+        policy = keras.dtype_policies.DTypePolicyMap(layer.dtype_policy, quantized)
+        config["dtype"] = keras.dtype_policies.serialize(policy)
+    return config
 
 
 def _serializable(argument):

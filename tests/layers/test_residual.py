@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from keras_transformer import Residual, make_norm
+from keras_transformer import Residual
 from keras_transformer.testing.subject import to_array
 
 
@@ -62,8 +62,3 @@ def test_the_epsilon_is_the_norms():
 def test_wrong_arguments_are_errors(arguments, message):
     with pytest.raises(ValueError, match=message):
         Residual(**arguments)
-
-
-@pytest.mark.parametrize("norm", ["layer", "rms"])
-def test_a_norm_lets_masks_through(norm):
-    assert make_norm(norm).supports_masking

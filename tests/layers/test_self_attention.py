@@ -221,5 +221,5 @@ def test_another_width_is_an_error():
 
 def test_a_step_of_attention_that_sees_the_future_is_an_error():
     attention = MultiHeadSelfAttention(8, 2)
-    with pytest.raises(ValueError, match="needs causal attention. Received: causal=False"):
+    with pytest.raises(ValueError, match=r"needs causal attention. Received: causal=False"):
         attention.step(random_input(), 0, attention.start(2, 5))

@@ -1,0 +1,38 @@
+import keras
+import numpy as np
+import pytest
+
+from keras_transformer import Norm
+from keras_transformer.testing import MaskedInput, check_layer
+from keras_transformer.testing.subject import to_array
+
+
+def random_input():
+    return np.random.default_rng(0).normal(1, 3, size=(2, 3, 8)).astype("float32")
+
+
+@pytest.mark.parametrize("norm", ["layer", "rms"])
+def test_it_keeps_every_promise(norm):
+    check_layer(lambda: Norm(norm), {"x": random_input()}, causal=True)
+
+
+@pytest.mark.parametrize("norm", ["layer", "rms"])
+def test_masks_go_through_saved_and_loaded(norm, tmp_path):
+    x = MaskedInput()([random_input(), np.array([[True, True, False]] * 2)])
+    inputs = keras.Input((None, 8))
+    model = keras.Model(inputs, Norm(norm)(keras.layers.Masking()(inputs)))
+    model.save(tmp_path / "norm.keras")
+    loaded = keras.models.load_model(tmp_path / "norm.keras")
+    assert loaded(x)._keras_mask is not None
+
+
+def test_half_precision_is_normalised_in_float32():
+    x = 300 * random_input()  # whose squares are beyond float16
+    half, single = Norm("rms", dtype="mixed_float16"), Norm("rms")
+    assert np.isfinite(to_array(half(x))).all()
+    np.testing.assert_allclose(to_array(half(x)), to_array(single(x)), atol=2e-3)
+
+
+def test_an_unknown_name_is_an_error():
+    with pytest.raises(ValueError, match=r"must be one of 'layer', 'rms'. Received: norm='batch'"):
+        Norm("batch")

@@ -1,0 +1,35 @@
+"""Every example runs, for a few steps."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_says_how_to_run_it(path):
+    assert f"python examples/{path.name}" in load(path).__doc__
+
+
+def test_reverse_digits_trains_and_reloads(tmp_path, capsys):
+    example = load(EXAMPLES[0].with_stem("reverse_digits"))
+    example.main(steps=3, out=tmp_path)
+    printed = capsys.readouterr().out
+    assert "Exact match on 500 held-out strings" in printed
+    assert (tmp_path / "model.keras").exists()
+
+
+def test_reverse_digits_encodes_and_decodes():
+    example = load(EXAMPLES[0].with_stem("reverse_digits"))
+    strings = example.make_strings(100, seed=1)
+    assert len(set(strings)) == 100
+    assert example.to_strings(example.to_ids(strings, end=True)) == strings

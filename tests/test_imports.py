@@ -1,0 +1,59 @@
+"""Who may import whom: the design's arrows, read from the source."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import keras_transformer
+
+PACKAGE = Path(keras_transformer.__file__).parent
+
+# What each part may import besides itself, the standard library, `keras` and `numpy`.
+MAY_IMPORT = {
+    "layers": set(),
+    "models": {"layers"},
+    "testing": set(),
+    "version": set(),
+}
+
+
+def imported_modules(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def modules():
+    return [path for path in sorted(PACKAGE.rglob("*.py")) if path.parent != PACKAGE]
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_module_imports_only_what_its_part_may(path):
+    part = path.relative_to(PACKAGE).parts[0]
+    for module in imported_modules(path):
+        root, *rest = module.split(".")
+        if root == "keras_transformer":
+            assert rest[0] == part or rest[0] in MAY_IMPORT[part], module
+        else:
+            assert root in {"keras", "numpy", *sys.stdlib_module_names}, module
+        assert not module.startswith("keras.src"), module
+
+
+def test_every_part_has_its_rule():
+    parts = {path.relative_to(PACKAGE).parts[0] for path in PACKAGE.rglob("*.py")}
+    parts = {part.removesuffix(".py") for part in parts} - {"__init__"}
+    assert parts == set(MAY_IMPORT)
+
+
+def test_importing_the_package_imports_nothing_heavy_but_keras():
+    code = "import keras_transformer, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "keras_transformer" in loaded
+    assert not loaded & {"tensorflow_datasets", "matplotlib", "flask", "keras_hub", "torch"}
