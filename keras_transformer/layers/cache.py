@@ -27,7 +27,8 @@ def write(slots, new, position):
         (B, H_kv, L, K).
     """
     new = ops.cast(new, slots.dtype)
-    if len(ops.shape(position)) == 0:
+    position = ops.cast(position, "int32")
+    if len(position.shape) == 0:
         return ops.slice_update(slots, (0, 0, position, 0), new)
     batch, heads, length, head_dim = ops.shape(new)
     rows = ops.reshape(ops.arange(batch), (batch, 1, 1))

@@ -111,7 +111,7 @@ def check_mask(shape, **masks):
     """Raises `ValueError` unless each mask given is boolean and has `shape`.
 
     Args:
-        shape: the sizes, by what they are called; None where one is not known.
+        shape: the sizes, by what they are called; only those that are known numbers count.
         masks: tensors, or None, by the name of the argument they came in.
     """
     for name, mask in masks.items():
@@ -124,8 +124,9 @@ def check_mask(shape, **masks):
                 f"Received: {name}.dtype={dtype}"
             )
         agree = len(mask.shape) == len(shape) and all(
-            None in (size, wanted) or size == wanted
+            size == wanted
             for size, wanted in zip(mask.shape, shape.values(), strict=True)
+            if isinstance(size, int) and isinstance(wanted, int)
         )
         if not agree:
             wanted = ", ".join(f"{name}={size}" for name, size in shape.items())

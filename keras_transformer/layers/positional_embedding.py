@@ -116,12 +116,12 @@ class PositionalEmbedding(keras.layers.Layer):
                 "Ids must be integers; a Keras `Input` is float32 unless it gets `dtype`. "
                 f"Received: inputs.dtype={dtype}"
             )
-        if self.positions is None or ids.shape[1] is None or not isinstance(start, int):
-            return
-        if start + ids.shape[1] > self.max_length:
+        length = ids.shape[1]
+        both_known = isinstance(length, int) and isinstance(start, int)
+        if self.positions is not None and both_known and start + length > self.max_length:
             raise ValueError(
                 "`start` plus the length of `inputs` must not exceed `max_length`. Received: "
-                f"start={start}, length={ids.shape[1]}, max_length={self.max_length}"
+                f"start={start}, length={length}, max_length={self.max_length}"
             )
 
     def compute_mask(self, inputs, previous_mask=None):
@@ -138,9 +138,11 @@ class PositionalEmbedding(keras.layers.Layer):
         width = self.vocab_size if reverse else self.dim
         return (*inputs_shape[:2], width)
 
-    def compute_output_spec(self, *args, **kwargs):
-        # Traces `call`, so that shapes, dtypes and errors are its own.
-        return keras.Operation.compute_output_spec(self, *args, **kwargs)
+    def compute_output_spec(self, inputs, start=0, reverse=False):
+        if not reverse:
+            self._check_ids(inputs, start)
+        shape = self.compute_output_shape(inputs.shape, reverse=reverse)
+        return keras.KerasTensor(shape, dtype=self.compute_dtype)
 
     def get_config(self):
         return {**super().get_config(), **config_of(self)}
