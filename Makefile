@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PYTEST = $(BIN)/python -m pytest
 
-.PHONY: help demo test test-all test-backends test-wheel lint docs clean
+.PHONY: help demo test test-all test-backends test-wheel test-mutations lint docs pictures clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -29,12 +29,18 @@ test-wheel: $(VENV)/.installed-test ## build the wheel, install it in an empty e
 	build/wheel/venv/bin/pip install build/wheel/*.whl
 	cd build/wheel && venv/bin/python ../../tests/run_readme.py ../../README.md
 
+test-mutations: $(VENV)/.installed-test ## break the layers on purpose and see whether the tests notice
+	$(BIN)/python tests/mutations.py
+
 lint: $(VENV)/.installed-test ## ruff
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
 docs: $(VENV)/.installed-docs ## the documentation as pages in build/docs
 	$(BIN)/mkdocs build --strict --site-dir build/docs
+
+pictures: $(VENV)/.installed-plots demo ## draw the pictures of the documentation
+	$(BIN)/python docs/pictures/draw_reversal.py
 
 clean: ## remove everything that is not in the repository
 	rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache

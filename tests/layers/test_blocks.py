@@ -87,6 +87,22 @@ def test_the_mask_goes_on_with_the_output(kind):
 
 
 @pytest.mark.parametrize("kind", BLOCKS)
+def test_explicit_masks_do_what_implicit_ones_do(kind):
+    block, inputs = make_block(kind), block_inputs(kind)
+    masks = {name: np.arange(a.shape[1]) < a.shape[1] - 2 for name, a in inputs.items()}
+    masks = {name: np.tile(mask, (3, 1)) for name, mask in masks.items()}
+    carried = {name: MaskedInput()([array, masks[name]]) for name, array in inputs.items()}
+    implicit = to_array(block(**carried))
+
+    for own_name in ("mask", "x_mask"):
+        given = {own_name: masks["x"]}
+        if kind == "decoder":
+            given["memory_mask"] = masks["memory"]
+        np.testing.assert_allclose(to_array(block(**inputs, **given)), implicit, atol=1e-6)
+    assert not np.allclose(to_array(block(**inputs))[:, -1], implicit[:, -1], atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", BLOCKS)
 def test_the_output_shape_is_the_inputs(kind):
     shapes = [(None, 5, 8), (None, 7, 8)] if kind == "decoder" else [(None, 5, 8)]
     assert make_block(kind).compute_output_shape(*shapes) == (None, 5, 8)

@@ -83,18 +83,18 @@ def test_only_with_positions_is_an_order_told_from_its_rotation(positions):
     assert same == (positions is None)
 
 
-@pytest.mark.parametrize("kv_heads", [4, 2, 1])
+@pytest.mark.parametrize("kv_heads", [6, 3, 2, 1])
 def test_grouped_heads_equal_full_heads_with_repeated_keys_and_values(kv_heads):
-    grouped = MultiHeadSelfAttention(8, 4, num_kv_heads=kv_heads, attention_positions="alibi")
-    full = MultiHeadSelfAttention(8, 4, attention_positions="alibi")
-    x, mask = random_input(), np.array([[True] * 5, [True, True, True, False, False]])
+    grouped = MultiHeadSelfAttention(12, 6, num_kv_heads=kv_heads, attention_positions="alibi")
+    full = MultiHeadSelfAttention(12, 6, attention_positions="alibi")
+    x, mask = random_input(dim=12), np.array([[True] * 5, [True, True, True, False, False]])
     grouped(x), full(x)
-    queries, keys, values = np.split(grouped.qkv.get_weights()[0], [8, 8 + 2 * kv_heads], axis=1)
+    queries, keys, values = np.split(grouped.qkv.get_weights()[0], [12, 12 + 2 * kv_heads], axis=1)
     repeated = [
-        np.repeat(w.reshape(8, kv_heads, 2), 4 // kv_heads, axis=1).reshape(8, 8)
+        np.repeat(w.reshape(12, kv_heads, 2), 6 // kv_heads, axis=1).reshape(12, 12)
         for w in (keys, values)
     ]
-    full.qkv.set_weights([np.concatenate([queries, *repeated], axis=1), np.zeros(24)])
+    full.qkv.set_weights([np.concatenate([queries, *repeated], axis=1), np.zeros(36)])
     full.heads.set_weights(grouped.heads.get_weights())
 
     (output, scores), (expected, expected_scores) = (
@@ -148,11 +148,28 @@ def test_dropout_falls_on_the_weights_and_not_on_the_scores():
     assert not np.allclose(to_array(output), to_array(attention(x)))
 
 
-def test_causal_holds_with_dropout():
+def test_causal_holds_with_dropout_and_an_attention_mask():
     attention = MultiHeadSelfAttention(8, 2, causal=True, dropout=0.5)
-    _, scores = attention(random_input(), return_attention_scores=True, training=True)
+    everything = np.ones((2, 5, 5), bool)
     future = ~ops.convert_to_numpy(causal_mask(np.arange(5)))
-    assert (to_array(scores)[..., future] == 0).all()
+    for mask in (None, everything):
+        _, scores = attention(
+            random_input(), attention_mask=mask, return_attention_scores=True, training=True
+        )
+        assert (to_array(scores)[..., future] == 0).all()
+
+
+def test_rotary_scores_depend_on_distance_alone():
+    attention = MultiHeadSelfAttention(8, 2, attention_positions="rotary", use_bias=False)
+    token = np.tile(random_input(1, 1), (1, 6, 1))  # the same everywhere
+    _, scores = attention(token, return_attention_scores=True)
+    scores = np.log(to_array(scores)[0])
+    for distance in range(-5, 6):
+        along = np.diagonal(
+            scores - np.diagonal(scores, axis1=1, axis2=2)[..., None], distance, 1, 2
+        )
+        np.testing.assert_allclose(along, along[:, :1].repeat(along.shape[1], 1), atol=1e-4)
+    assert not np.allclose(scores[:, 0], scores[:, 0, :1])
 
 
 def test_prompts_of_mixed_length_continue_where_each_one_ends():
