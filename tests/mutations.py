@@ -86,10 +86,17 @@ MUTATIONS = [
     ),
     Mutation(
         "the mask under its second name is ignored",
+        "self_attention.py",
+        "mask = x_mask if mask is None else mask",
+        "pass",
+        "test_self_attention.py::test_padding_and_an_attention_mask_combine",
+    ),
+    Mutation(
+        "the block ignores the mask under its second name",
         "encoder_block.py",
         "mask = x_mask if mask is None else mask",
         "pass",
-        "test_blocks.py::test_a_block_keeps_every_promise[True-rms-rotary-2-relu-encoder]",
+        "test_blocks.py::test_explicit_masks_do_what_implicit_ones_do[encoder]",
     ),
     Mutation(
         "the block does not hand on its mask",
@@ -187,14 +194,14 @@ MUTATIONS = [
         "positional_embedding.py",
         "10_000.0 ** -(feature // 2 * 2 / dim)",
         "10_000.0 ** -(feature / dim)",
-        "test_positional_embedding.py::test_sine_positions_are_the_papers",
+        "test_positional_embedding.py::test_sine_positions_are_the_papers_for_every_feature_of_the_first_2048",
     ),
     Mutation(
         "the sine table is built in float32",
         "positional_embedding.py",
         "angles = np.arange(length)[:, None] * frequencies",
         'angles = (np.arange(length)[:, None] * frequencies.astype("float32")).astype("float32")',
-        "test_positional_embedding.py::test_sine_positions_are_the_papers",
+        "test_positional_embedding.py::test_sine_positions_are_the_papers_for_every_feature_of_the_first_2048",
     ),
     Mutation(
         "the tied output loses the mask",
@@ -233,14 +240,14 @@ MUTATIONS = [
     ),
     Mutation(
         "the cache is written one slot too late",
-        "cache.py",
+        "kv_cache.py",
         "return ops.slice_update(slots, (0, 0, position, 0), new)",
         "return ops.slice_update(slots, (0, 0, position + 1, 0), new)",
         "test_blocks.py::test_a_block_keeps_every_promise[True-rms-rotary-2-relu-language_model]",
     ),
     Mutation(
         "rows of mixed length are written at the first row's position",
-        "cache.py",
+        "kv_cache.py",
         "targets = ops.expand_dims(positions_from(position, length), 1)",
         "targets = ops.expand_dims(positions_from(0 * position + position[0], length), 1)",
         "test_self_attention.py::test_prompts_of_mixed_length_continue_where_each_one_ends",
@@ -248,8 +255,8 @@ MUTATIONS = [
     Mutation(
         "cached cross-attention forgets the memory's padding",
         "cross_attention.py",
-        'return cached if memory_mask is None else {**cached, "mask": memory_mask}',
-        "return cached",
+        'return cache if memory_mask is None else {**cache, "mask": memory_mask}',
+        "return cache",
         "test_cross_attention.py::test_steps_with_a_mask_equal_the_whole",
     ),
     Mutation(

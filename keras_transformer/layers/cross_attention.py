@@ -101,13 +101,13 @@ class MultiHeadCrossAttention(keras.layers.Layer):
     def start(self, memory, memory_mask=None):
         """The memory's keys and values, (B, H_kv, S, K) each, and its mask if there is one."""
         keys, values = self.project_memory(memory)
-        cached = {"keys": keys, "values": values}
-        return cached if memory_mask is None else {**cached, "mask": memory_mask}
+        cache = {"keys": keys, "values": values}
+        return cache if memory_mask is None else {**cache, "mask": memory_mask}
 
-    def step(self, x, cached):
+    def step(self, x, cache):
         """Attends from new tokens, (B, T, D), to the memory given to `start`."""
-        mask = masks.over_heads(cached.get("mask"))
-        output, _ = self.heads.attend(self.project(x), cached["keys"], cached["values"], mask)
+        mask = masks.over_heads(cache.get("mask"))
+        output, _ = self.heads.attend(self.project(x), cache["keys"], cache["values"], mask)
         return output
 
     def compute_output_shape(self, x_shape, memory_shape):

@@ -132,31 +132,31 @@ class DecoderBlock(keras.layers.Layer):
                 "`start` needs the block's weights: call the block, or `build` it, before. "
                 f"Received: {self.name}.built=False"
             )
-        cached = {"self": self.self_attention.start(batch_size, length)}
+        cache = {"self": self.self_attention.start(batch_size, length)}
         if self.cross_attention:
-            cached["memory"] = self.memory_attention.start(memory, memory_mask)
-        return cached
+            cache["memory"] = self.memory_attention.start(memory, memory_mask)
+        return cache
 
-    def step(self, x, position, cached):
+    def step(self, x, position, cache):
         """`call` for the next tokens alone, the earlier ones being in the cache.
 
         Args:
             x: (B, T, D), T >= 1: a whole prompt, or one token.
             position: of the first of them; a scalar, or (B,) for prompts of different lengths.
                 `position + T` must not exceed the cache's length.
-            cached: from `start` or an earlier `step`.
+            cache: from `start` or an earlier `step`.
 
         Returns:
             (B, T, D) and the cache with these tokens in it.
         """
-        new = dict(cached)
+        new = dict(cache)
 
         def attend(x):
-            x, new["self"] = self.self_attention.step(x, position, cached["self"])
+            x, new["self"] = self.self_attention.step(x, position, cache["self"])
             return x
 
         def attend_to_memory(x):
-            return self.memory_attention.step(x, cached["memory"])
+            return self.memory_attention.step(x, cache["memory"])
 
         return self._sublayers(x, attend, attend_to_memory), new
 

@@ -123,15 +123,15 @@ def fused_attention(queries, keys, values, mask=None, bias=None):
     Args and shapes as in `Heads.attend`; returns the heads, (B, H, T, K).
     """
     if bias is not None and mask is not None:  # backends take one of the two
-        # float16 ends at 65504
-        masked = (
-            -3e4 if keras.backend.standardize_dtype(queries.dtype) == "float16" else MASKED_SCORE
-        )
-        bias, mask = ops.where(mask, ops.cast(bias, queries.dtype), masked), None
+        dtype = keras.backend.standardize_dtype(queries.dtype)
+        masked = -3e4 if dtype == "float16" else MASKED_SCORE  # float16 ends at 65504
+        bias, mask = ops.where(mask, ops.cast(bias, dtype), masked), None
     shared = queries.shape[1] // keys.shape[1]
     if shared > 1:
         keys, values = ops.repeat(keys, shared, axis=1), ops.repeat(values, shared, axis=1)
     queries, keys, values = (ops.swapaxes(x, 1, 2) for x in (queries, keys, values))
-    rank4 = [x if x is None or len(x.shape) == 4 else ops.expand_dims(x, 0) for x in (mask, bias)]
-    heads = ops.dot_product_attention(queries, keys, values, mask=rank4[0], bias=rank4[1])
+    mask, bias = (
+        x if x is None or len(x.shape) == 4 else ops.expand_dims(x, 0) for x in (mask, bias)
+    )
+    heads = ops.dot_product_attention(queries, keys, values, bias=bias, mask=mask)
     return ops.swapaxes(heads, 1, 2)

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_transformer.layers import cache, masks, recording
+from keras_transformer.layers import kv_cache, masks, recording
 from keras_transformer.layers.arguments import check_choice, check_width, config_of, remember
 from keras_transformer.layers.heads import Heads
 from keras_transformer.layers.position_bias import AlibiBias, RelativePositionBias
@@ -134,17 +134,17 @@ class MultiHeadSelfAttention(keras.layers.Layer):
 
     def start(self, batch_size, length):
         """An empty cache for `length` tokens: keys and values, (B, H_kv, length, K) each."""
-        return cache.empty(
+        return kv_cache.empty(
             batch_size, self.heads.num_kv_heads, length, self.heads.head_dim, self.compute_dtype
         )
 
-    def step(self, x, position, cached):
+    def step(self, x, position, cache):
         """Attends from new tokens to all tokens so far, themselves included; causal layers only.
 
         Args:
             x: (B, T, D), T >= 1 new tokens.
             position: where they begin: a scalar, or (B,) where rows differ.
-            cached: from `start` or an earlier `step`.
+            cache: from `start` or an earlier `step`.
 
         Returns:
             The output, (B, T, D), and the cache with the new tokens in it.
@@ -153,13 +153,13 @@ class MultiHeadSelfAttention(keras.layers.Layer):
             raise ValueError("`step` needs causal attention. Received: causal=False")
         positions = positions_from(position, ops.shape(x)[1])
         queries, keys, values = self.project(x, positions)
-        cached = {
-            "keys": cache.write(cached["keys"], keys, position),
-            "values": cache.write(cached["values"], values, position),
+        cache = {
+            "keys": kv_cache.write(cache["keys"], keys, position),
+            "values": kv_cache.write(cache["values"], values, position),
         }
-        slots = ops.arange(ops.shape(cached["keys"])[2])
-        output, _ = self._attend(queries, cached["keys"], cached["values"], positions, slots)
-        return output, cached
+        slots = ops.arange(ops.shape(cache["keys"])[2])
+        output, _ = self._attend(queries, cache["keys"], cache["values"], positions, slots)
+        return output, cache
 
     def _attend(
         self,
