@@ -60,6 +60,11 @@ class MultiHeadSelfAttention(keras.layers.Layer):
         self.heads = Heads(
             dim, num_heads, num_kv_heads, dropout, use_bias, dtype=dtype, name="heads"
         )
+        if attention_positions == "rotary" and self.heads.head_dim % 2:
+            raise ValueError(
+                "Rotary positions turn pairs of features: `dim / num_heads` must be even. "
+                f"Received: dim={dim}, num_heads={num_heads}"
+            )
         remember(self, locals())
         self.qkv = keras.layers.Dense(
             dim + 2 * self.heads.num_kv_heads * self.heads.head_dim,
@@ -68,11 +73,6 @@ class MultiHeadSelfAttention(keras.layers.Layer):
             name="qkv",
         )
         self.bias = None
-        if attention_positions == "rotary" and self.heads.head_dim % 2:
-            raise ValueError(
-                "Rotary positions turn pairs of features: `dim / num_heads` must be even. "
-                f"Received: dim={dim}, num_heads={num_heads}"
-            )
         if attention_positions == "alibi":
             self.bias = AlibiBias(num_heads, dtype=dtype, name="alibi")
         elif attention_positions == "relative":
@@ -120,13 +120,10 @@ class MultiHeadSelfAttention(keras.layers.Layer):
             {"batch": batch, "queries": length, "keys": length}, attention_mask=attention_mask
         )
         positions = ops.arange(ops.shape(x)[1])
-        output, scores = self._attend(
+        output, scores = self.heads.attend(
             *self.project(x, positions),
-            positions,
-            positions,
-            mask,
-            attention_mask,
-            training,
+            *self._mask_and_bias(positions, positions, mask, attention_mask),
+            training=training,
             need_scores=return_attention_scores or recording.is_recording(recording.ATTENTION),
         )
         recording.record(recording.ATTENTION, self, scores)
@@ -158,27 +155,16 @@ class MultiHeadSelfAttention(keras.layers.Layer):
             "values": kv_cache.write(cache["values"], values, position),
         }
         slots = ops.arange(ops.shape(cache["keys"])[2])
-        output, _ = self._attend(queries, cache["keys"], cache["values"], positions, slots)
+        mask, bias = self._mask_and_bias(positions, slots)
+        output, _ = self.heads.attend(queries, cache["keys"], cache["values"], mask, bias)
         return output, cache
 
-    def _attend(
-        self,
-        queries,
-        keys,
-        values,
-        query_positions,
-        key_positions,
-        key_mask=None,
-        attention_mask=None,
-        training=False,
-        need_scores=False,
-    ):
+    def _mask_and_bias(self, query_positions, key_positions, key_mask=None, attention_mask=None):
         if self.causal:
             causal = masks.causal_mask(query_positions, key_positions)
             attention_mask = masks.combine_masks(causal, attention_mask)
         bias = None if self.bias is None else self.bias(query_positions, key_positions)
-        mask = masks.over_heads(key_mask, attention_mask)
-        return self.heads.attend(queries, keys, values, mask, bias, training, need_scores)
+        return masks.over_heads(key_mask, attention_mask), bias
 
     def compute_output_shape(self, x_shape):
         return x_shape
