@@ -8,10 +8,12 @@ from pathlib import Path
 # What TensorFlow writes when it starts, whoever imports it.
 START_UP = (
     "absl::InitializeLog",
+    "cpu_feature_guard",
+    "cuda_platform",
     "cudart_stub",
-    "XLA service",
-    "StreamExecutor",
     "device_compiler",
+    "StreamExecutor",
+    "XLA service",
 )
 
 

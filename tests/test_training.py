@@ -14,25 +14,22 @@ VOCAB = 20
 def encoder(dropout=0.1):
     ids = keras.Input((None,), dtype="int32", name="source")
     x = PositionalEmbedding(VOCAB, 16, 32, dropout=dropout)(ids)
-    for _ in range(2):
-        x = EncoderBlock(16, 2, 32, dropout=dropout)(x)
+    x = EncoderBlock(16, 2, 32, dropout=dropout)(x)
     return keras.Model({"source": ids}, keras.layers.Dense(VOCAB)(x))
 
 
 def decoder(dropout=0.1):
     ids = keras.Input((None,), dtype="int32", name="target")
     embedding = PositionalEmbedding(VOCAB, 16, None, positions=None, mask_zero=False)
-    x = embedding(ids)
-    for _ in range(2):
-        x = DecoderBlock(
-            16,
-            2,
-            32,
-            dropout=dropout,
-            cross_attention=False,
-            attention_positions="rotary",
-            norm_first=True,
-        )(x)
+    x = DecoderBlock(
+        16,
+        2,
+        32,
+        dropout=dropout,
+        cross_attention=False,
+        attention_positions="rotary",
+        norm_first=True,
+    )(embedding(ids))
     return keras.Model({"target": ids}, embedding(Norm()(x), reverse=True))
 
 
@@ -41,9 +38,7 @@ def encoder_decoder(dropout=0.1):
     target = keras.Input((None,), dtype="int32", name="target")
     embedding = PositionalEmbedding(VOCAB, 16, 32, dropout=dropout)
     memory = EncoderBlock(16, 2, 32, dropout=dropout)(embedding(source))
-    x = embedding(target)
-    for _ in range(2):
-        x = DecoderBlock(16, 2, 32, dropout=dropout)(x, memory)
+    x = DecoderBlock(16, 2, 32, dropout=dropout)(embedding(target), memory)
     return keras.Model({"source": source, "target": target}, embedding(x, reverse=True))
 
 
@@ -80,11 +75,11 @@ def loss():
 def test_fit_compiled_by_xla_takes_batches_of_changing_length(stack):
     model = stack()
     model.compile("adam", loss(), jit_compile=True)
-    batches = Batches([batch(model, length) for length in (5, 7, 5, 9)])
+    batches = Batches([batch(model, length) for length in (5, 7, 5)])
     losses = model.fit(batches, epochs=2, verbose=0).history["loss"]
     assert np.isfinite(losses).all()
     assert losses[1] < losses[0]
-    assert model.optimizer.iterations == 8
+    assert model.optimizer.iterations == 6
 
 
 @pytest.mark.parametrize("stack", STACKS)
