@@ -159,7 +159,7 @@ MUTATIONS = [
         "block_parts.py",
         "gated=block.gated,\n        dropout=block.dropout,",
         "gated=block.gated,",
-        "test_blocks.py::test_dropout_reaches_every_part",
+        "test_blocks.py::test_every_argument_reaches_every_part_that_takes_it",
     ),
     Mutation(
         "attention's dropout is not applied",

@@ -137,6 +137,19 @@ def test_a_stack_quantised_to_int8_stays_near(stack, tmp_path):
     after = to_array(model(inputs))
     assert {ops.dtype(layer._kernel) for layer in dense_layers(model)} == {"int8"}
     assert np.corrcoef(before.ravel(), after.ravel())[0, 1] > 0.99
+    for _ in range(2):  # what was loaded can be saved again
+        model.save(tmp_path / "int8.keras")
+        model = keras.models.load_model(tmp_path / "int8.keras")
+        np.testing.assert_allclose(to_array(model(inputs)), after, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize` method")
+def test_a_quantised_block_inside_an_inner_model_is_loaded_too(tmp_path):
+    x = keras.Input((None, 16))
+    inner = keras.Sequential([EncoderBlock(16, 2, 32)], name="inner")
+    model = keras.Model(x, inner(x))
+    model.quantize("int8")
     model.save(tmp_path / "int8.keras")
     loaded = keras.models.load_model(tmp_path / "int8.keras")
-    np.testing.assert_allclose(to_array(loaded(inputs)), after, atol=1e-5)
+    inputs = np.random.default_rng(0).normal(size=(2, 3, 16)).astype("float32")
+    np.testing.assert_allclose(to_array(loaded(inputs)), to_array(model(inputs)), atol=1e-5)

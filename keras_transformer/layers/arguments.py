@@ -1,18 +1,12 @@
-"""Constructor arguments: checked where they arrive, remembered for `get_config`.
+"""Checks of arguments: every message states the rule and then what was received."""
 
-Every message states the rule and then what was received.
-"""
-
-import inspect
-from numbers import Integral, Real
-
-import keras
+from numbers import Real
 
 
 def check_positive(**sizes):
     """Raises `ValueError` unless every size is a whole number above zero."""
     for name, size in sizes.items():
-        if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
+        if type(size) is not int or size < 1:  # Keras takes no NumPy integer for a size
             raise ValueError(f"`{name}` must be a positive integer. Received: {name}={size!r}")
 
 
@@ -53,39 +47,19 @@ def check_width(dim, **shapes):
             )
 
 
-def remember(layer, arguments):
-    """Keeps the constructor's arguments as attributes of the same names, for `config_of`.
-
-    Args:
-        layer: the layer under construction.
-        arguments: `locals()` of its `__init__`.
-    """
-    for name in _argument_names(layer):
-        setattr(layer, name, arguments[name])
-
-
-def config_of(layer):
-    """The layer's constructor arguments, read back from its attributes.
-
-    A config made this way has every argument of the constructor and nothing that it does not take.
-    """
-    config = {name: _serializable(getattr(layer, name)) for name in _argument_names(layer)}
-    quantized = {
-        part.path: part.dtype_policy
-        for part in layer._flatten_layers(include_self=False)
-        if part.quantization_mode is not None
-    }
-    if quantized:  # by path: the layer's own policy says nothing of its parts
-        policy = keras.dtype_policies.DTypePolicyMap(layer.dtype_policy, quantized)
-        config["dtype"] = keras.dtype_policies.serialize(policy)
-    return config
+def check_room(start, length, **room):
+    """Raises `ValueError` unless `length` positions from `start` on fit into the room."""
+    ((name, size),) = room.items()
+    if start < 0 or start + length > size:
+        raise ValueError(
+            f"Positions must begin at 0 or later and not exceed `{name}`. "
+            f"Received: start={start}, length={length}, {name}={size}"
+        )
 
 
-def _serializable(argument):
-    # The only functions our constructors take are activations.
-    return keras.activations.serialize(argument) if callable(argument) else argument
-
-
-def _argument_names(layer):
-    parameters = inspect.signature(type(layer).__init__).parameters.values()
-    return [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD and p.name != "self"]
+def check_same_batch(**tensors):
+    """Raises `ValueError` if two tensors are known to have different batch sizes."""
+    sizes = {name: tensor.shape[0] for name, tensor in tensors.items()}
+    if len({size for size in sizes.values() if isinstance(size, int)}) > 1:
+        received = ", ".join(f"{name}.shape[0]={size}" for name, size in sizes.items())
+        raise ValueError(f"All inputs must have the same batch size. Received: {received}")

@@ -5,6 +5,8 @@ import math
 import keras
 from keras import ops
 
+from keras_transformer.layers.masks import check_boolean
+
 # Finite, so that a row in which everything is masked is a plain mean and not NaN; and far below any
 # score, so that in float32 a masked weight is exactly 0.
 MASKED_SCORE = -1e9
@@ -33,7 +35,7 @@ def attention(query, key, value, mask=None, scale=None):
     array([[6.   , 1.   ],
            [0.715, 1.881]])
     """
-    return ops.matmul(attention_weights(query, key, mask, scale), value)
+    return ops.matmul(attention_weights(query, key, mask, scale), _floating(value))
 
 
 def attention_weights(query, key, mask=None, scale=None, bias=None):
@@ -49,7 +51,10 @@ def attention_weights(query, key, mask=None, scale=None, bias=None):
     Returns:
         (..., T, S), in the dtype of `query`; each row sums to 1.
     """
-    query, key = ops.convert_to_tensor(query), ops.convert_to_tensor(key)
+    query, key = _floating(query), _floating(key)
+    if mask is not None:
+        mask = ops.convert_to_tensor(mask)
+        check_boolean(mask=mask)
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1])
     # The queries are scaled, not the scores: fewer numbers, and float16 does not overflow.
@@ -59,8 +64,15 @@ def attention_weights(query, key, mask=None, scale=None, bias=None):
         scores = scores + ops.cast(bias, scores.dtype)
     if mask is not None:
         scores = ops.where(mask, scores, MASKED_SCORE)
-    if scores.shape[-1] == 1:  # one key gets all the weight; Keras warns of such a softmax
-        weights = ops.ones_like(scores)
+    if scores.shape[-1] == 1:  # all the weight is the one key's; Keras warns of such a softmax
+        weights = 1 + 0 * scores  # a constant would cut the gradient off
     else:
         weights = ops.softmax(scores, axis=-1)
     return ops.cast(weights, query.dtype)
+
+
+def _floating(x):
+    """A tensor; integers become floats, as a softmax of them would be all zeros and ones."""
+    x = ops.convert_to_tensor(x)
+    dtype = keras.backend.standardize_dtype(x.dtype)
+    return x if keras.backend.is_float_dtype(dtype) else ops.cast(x, keras.config.floatx())

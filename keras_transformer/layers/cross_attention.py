@@ -4,11 +4,12 @@ import keras
 from keras import ops
 
 from keras_transformer.layers import masks, recording
-from keras_transformer.layers.arguments import check_width, config_of, remember
+from keras_transformer.layers.arguments import check_same_batch, check_width
 from keras_transformer.layers.heads import Heads
+from keras_transformer.layers.serialization import remember, serializable
 
 
-@keras.saving.register_keras_serializable(package="keras_transformer")
+@serializable
 class MultiHeadCrossAttention(keras.layers.Layer):
     """Every token looks at every token of the memory, in several heads at once.
 
@@ -26,7 +27,7 @@ class MultiHeadCrossAttention(keras.layers.Layer):
     Call arguments:
         x: (B, T, D).
         memory: (B, S, D).
-        x_mask: (B, T); carried on with the output, of no effect on the attention.
+        x_mask: (B, T), boolean; Keras fills it in. It has no effect on the attention.
         memory_mask: (B, S), boolean, True for real tokens; Keras fills it in from the embedding.
         attention_mask: (B, T, S), boolean, which of the memory each token may see; combined with
             `memory_mask`.
@@ -80,6 +81,8 @@ class MultiHeadCrossAttention(keras.layers.Layer):
         return_attention_scores=False,
         training=None,
     ):
+        check_width(self.dim, x=x.shape, memory=memory.shape)
+        check_same_batch(x=x, memory=memory)
         batch, length = x.shape[:2]
         memory_length = memory.shape[1]
         masks.check_mask({"batch": batch, "length": length}, x_mask=x_mask)
@@ -99,7 +102,15 @@ class MultiHeadCrossAttention(keras.layers.Layer):
         return (output, scores) if return_attention_scores else output
 
     def start(self, memory, memory_mask=None):
-        """The memory's keys and values, (B, H_kv, S, K) each, and its mask if there is one."""
+        """The memory's keys and values, (B, H_kv, S, K) each, and its mask if there is one.
+
+        As in `call`, a mask that Keras has attached to the memory counts unless one is given.
+        """
+        check_width(self.dim, memory=memory.shape)
+        if memory_mask is None:
+            memory_mask = getattr(memory, "_keras_mask", None)
+        batch, length = memory.shape[:2]
+        masks.check_mask({"batch": batch, "length": length}, memory_mask=memory_mask)
         keys, values = self.project_memory(memory)
         cache = {"keys": keys, "values": values}
         return cache if memory_mask is None else {**cache, "mask": memory_mask}
@@ -116,6 +127,3 @@ class MultiHeadCrossAttention(keras.layers.Layer):
     def compute_output_spec(self, *args, **kwargs):
         # Traces `call`, so that shapes, dtypes and errors are its own.
         return keras.Operation.compute_output_spec(self, *args, **kwargs)
-
-    def get_config(self):
-        return {**super().get_config(), **config_of(self)}

@@ -3,10 +3,10 @@
 import keras
 
 from keras_transformer.layers import block_parts, recording
-from keras_transformer.layers.arguments import config_of, remember
+from keras_transformer.layers.serialization import remember, serializable
 
 
-@keras.saving.register_keras_serializable(package="keras_transformer")
+@serializable
 class DecoderBlock(keras.layers.Layer):
     """Causal self-attention, cross-attention and a feed-forward network, each with a residual.
 
@@ -121,7 +121,7 @@ class DecoderBlock(keras.layers.Layer):
             batch_size: B.
             length: L, for how many tokens there is room.
             memory: (B, S, D); only with `cross_attention`.
-            memory_mask: (B, S), boolean.
+            memory_mask: (B, S), boolean; the one Keras has attached to the memory unless given.
 
         Returns:
             A nest of tensors of fixed shapes, fit for a `while_loop`.
@@ -181,6 +181,3 @@ class DecoderBlock(keras.layers.Layer):
     def compute_output_spec(self, *args, **kwargs):
         # Traces `call`, so that shapes, dtypes and errors are its own.
         return keras.Operation.compute_output_spec(self, *args, **kwargs)
-
-    def get_config(self):
-        return {**super().get_config(), **config_of(self)}

@@ -3,10 +3,10 @@
 import keras
 
 from keras_transformer.layers import block_parts, recording
-from keras_transformer.layers.arguments import config_of, remember
+from keras_transformer.layers.serialization import remember, serializable
 
 
-@keras.saving.register_keras_serializable(package="keras_transformer")
+@serializable
 class EncoderBlock(keras.layers.Layer):
     """Self-attention and a feed-forward network, each with a residual connection.
 
@@ -91,6 +91,3 @@ class EncoderBlock(keras.layers.Layer):
     def compute_output_spec(self, *args, **kwargs):
         # Traces `call`, so that shapes, dtypes and errors are its own.
         return keras.Operation.compute_output_spec(self, *args, **kwargs)
-
-    def get_config(self):
-        return {**super().get_config(), **config_of(self)}

@@ -7,12 +7,11 @@ from keras_transformer.layers.arguments import (
     check_positive,
     check_rate,
     check_width,
-    config_of,
-    remember,
 )
+from keras_transformer.layers.serialization import remember, serializable
 
 
-@keras.saving.register_keras_serializable(package="keras_transformer")
+@serializable
 class FeedForward(keras.layers.Layer):
     """The position-wise network: each token is transformed alone, with the same weights.
 
@@ -75,6 +74,3 @@ class FeedForward(keras.layers.Layer):
 
     def compute_output_shape(self, x_shape):
         return x_shape
-
-    def get_config(self):
-        return {**super().get_config(), **config_of(self)}

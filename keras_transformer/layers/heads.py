@@ -7,13 +7,12 @@ from keras_transformer.layers.arguments import (
     check_multiple,
     check_positive,
     check_rate,
-    config_of,
-    remember,
 )
 from keras_transformer.layers.attention import MASKED_SCORE, attention_weights
+from keras_transformer.layers.serialization import remember, serializable
 
 
-@keras.saving.register_keras_serializable(package="keras_transformer")
+@serializable
 class Heads(keras.layers.Layer):
     """Several attentions side by side, each in its own slice of the features.
 
@@ -95,9 +94,6 @@ class Heads(keras.layers.Layer):
         scores = attention_weights(_unfold_heads(queries, groups), keys, mask, bias=bias)
         heads = ops.matmul(self.weight_dropout(scores), values)
         return _fold_heads(heads, self.num_heads), _fold_heads(scores, self.num_heads)
-
-    def get_config(self):
-        return {**super().get_config(), **config_of(self)}
 
 
 def _unfold_heads(x, groups):

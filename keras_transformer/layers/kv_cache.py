@@ -4,8 +4,11 @@ Slot l holds the key or value of position l. Slots after the newest position hol
 causal mask hides them, so a padded prompt may be written and overwritten later.
 """
 
+from numbers import Integral
+
 from keras import ops
 
+from keras_transformer.layers.arguments import check_room
 from keras_transformer.layers.positions import positions_from
 
 
@@ -27,6 +30,9 @@ def write(slots, new, position):
         (B, H_kv, L, K).
     """
     new = ops.cast(new, slots.dtype)
+    sizes = (new.shape[2], slots.shape[2])
+    if isinstance(position, Integral) and all(isinstance(size, int) for size in sizes):
+        check_room(position, sizes[0], cache_length=sizes[1])
     position = ops.cast(position, "int32")
     if len(position.shape) == 0:
         return ops.slice_update(slots, (0, 0, position, 0), new)

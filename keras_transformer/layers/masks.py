@@ -107,6 +107,17 @@ def over_heads(key_mask=None, attention_mask=None):
     return combine_masks(key_mask, attention_mask)
 
 
+def check_boolean(**masks):
+    """Raises `ValueError` unless each mask given, by the name of its argument, is boolean."""
+    for name, mask in masks.items():
+        dtype = keras.backend.standardize_dtype(mask.dtype)
+        if dtype != "bool":
+            raise ValueError(
+                f"`{name}` must be boolean, True where attention is allowed. "
+                f"Received: {name}.dtype={dtype}"
+            )
+
+
 def check_mask(shape, **masks):
     """Raises `ValueError` unless each mask given is boolean and has `shape`.
 
@@ -117,12 +128,7 @@ def check_mask(shape, **masks):
     for name, mask in masks.items():
         if mask is None:
             continue
-        dtype = keras.backend.standardize_dtype(mask.dtype)
-        if dtype != "bool":
-            raise ValueError(
-                f"`{name}` must be boolean, True where attention is allowed. "
-                f"Received: {name}.dtype={dtype}"
-            )
+        check_boolean(**{name: mask})
         agree = len(mask.shape) == len(shape) and all(
             size == wanted
             for size, wanted in zip(mask.shape, shape.values(), strict=True)

@@ -2,12 +2,13 @@
 
 import keras
 
-from keras_transformer.layers.arguments import check_choice, config_of, remember
+from keras_transformer.layers.arguments import check_choice
+from keras_transformer.layers.serialization import remember, serializable
 
 NORMS = {"layer": keras.layers.LayerNormalization, "rms": keras.layers.RMSNormalization}
 
 
-@keras.saving.register_keras_serializable(package="keras_transformer")
+@serializable
 class Norm(keras.layers.Layer):
     """Keras's layer or RMS normalisation, letting masks through.
 
@@ -43,6 +44,3 @@ class Norm(keras.layers.Layer):
 
     def compute_output_shape(self, x_shape):
         return x_shape
-
-    def get_config(self):
-        return {**super().get_config(), **config_of(self)}

@@ -8,7 +8,8 @@ import math
 import keras
 from keras import ops
 
-from keras_transformer.layers.arguments import check_positive, config_of, remember
+from keras_transformer.layers.arguments import check_positive
+from keras_transformer.layers.serialization import remember, serializable
 
 
 def distances(query_positions, key_positions):
@@ -28,7 +29,7 @@ def distances(query_positions, key_positions):
     return ops.expand_dims(query_positions, -1) - ops.expand_dims(key_positions, -2)
 
 
-@keras.saving.register_keras_serializable(package="keras_transformer")
+@serializable
 class AlibiBias(keras.layers.Layer):
     """A penalty that grows with distance, steeper in each head: Press et al. 2022.
 
@@ -57,9 +58,6 @@ class AlibiBias(keras.layers.Layer):
         distance = ops.cast(ops.abs(distances(query_positions, key_positions)), "float32")
         return -slopes * ops.expand_dims(distance, -3)
 
-    def get_config(self):
-        return {**super().get_config(), **config_of(self)}
-
 
 def alibi_slopes(num_heads):
     """One slope a head: a geometric series, filled up with every other slope of the next one.
@@ -73,7 +71,7 @@ def alibi_slopes(num_heads):
     return slopes + extra[: num_heads - power]
 
 
-@keras.saving.register_keras_serializable(package="keras_transformer")
+@serializable
 class RelativePositionBias(keras.layers.Layer):
     """A learned bias for each head and each range of distances: Raffel et al. 2020 (T5).
 
@@ -123,6 +121,3 @@ class RelativePositionBias(keras.layers.Layer):
     def call(self, query_positions, key_positions):
         bias = self.table(self.bucket(distances(query_positions, key_positions)))
         return ops.moveaxis(bias, -1, -3)  # (T, S, H) -> (H, T, S)
-
-    def get_config(self):
-        return {**super().get_config(), **config_of(self)}

@@ -10,14 +10,14 @@ from keras_transformer.layers.arguments import (
     check_choice,
     check_positive,
     check_rate,
-    config_of,
-    remember,
+    check_room,
 )
 from keras_transformer.layers.masks import padding_mask
 from keras_transformer.layers.positions import positions_from
+from keras_transformer.layers.serialization import remember, serializable
 
 
-@keras.saving.register_keras_serializable(package="keras_transformer")
+@serializable
 class PositionalEmbedding(keras.layers.Layer):
     """Token embedding plus positions; with `reverse=True`, the tied output projection.
 
@@ -73,6 +73,7 @@ class PositionalEmbedding(keras.layers.Layer):
             vocab_size,
             dim,
             embeddings_initializer=_normal(dim**-0.5 if scale else 0.02),
+            reverse_dtype=self.compute_dtype,  # Keras would multiply in float32
             dtype=dtype,
             name="tokens",
         )
@@ -113,16 +114,17 @@ class PositionalEmbedding(keras.layers.Layer):
         dtype = keras.backend.standardize_dtype(ids.dtype)
         if not keras.backend.is_int_dtype(dtype):
             raise ValueError(
-                "Ids must be integers; a Keras `Input` is float32 unless it gets `dtype`. "
+                'Ids must be integers: begin the model with `keras.Input(..., dtype="int32")`. '
                 f"Received: inputs.dtype={dtype}"
+            )
+        if len(ids.shape) != 2:
+            raise ValueError(
+                f"Ids must have the shape (batch, length). Received: inputs.shape={ids.shape}"
             )
         length = ids.shape[1]
         both_known = isinstance(length, int) and isinstance(start, int)
-        if self.positions is not None and both_known and start + length > self.max_length:
-            raise ValueError(
-                "`start` plus the length of `inputs` must not exceed `max_length`. Received: "
-                f"start={start}, length={length}, max_length={self.max_length}"
-            )
+        if self.positions is not None and both_known:
+            check_room(start, length, max_length=self.max_length)
 
     def compute_mask(self, inputs, previous_mask=None):
         """For ids, which are not 0; vectors keep the mask they came with.
@@ -143,9 +145,6 @@ class PositionalEmbedding(keras.layers.Layer):
             self._check_ids(inputs, start)
         shape = self.compute_output_shape(inputs.shape, reverse=reverse)
         return keras.KerasTensor(shape, dtype=self.compute_dtype)
-
-    def get_config(self):
-        return {**super().get_config(), **config_of(self)}
 
 
 def sine_positions(length, dim):

@@ -19,5 +19,10 @@ def positions_from(start, length):
     """
     start = ops.cast(start, "int32")
     if len(start.shape) == 2:
+        if isinstance(length, int) and isinstance(start.shape[1], int) and start.shape[1] != length:
+            raise ValueError(
+                "Positions of single tokens must have the shape (batch, length). "
+                f"Received: shape={tuple(start.shape)}, length={length}"
+            )
         return start
     return ops.expand_dims(start, -1) + ops.arange(length)

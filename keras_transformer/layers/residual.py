@@ -2,11 +2,12 @@
 
 import keras
 
-from keras_transformer.layers.arguments import check_rate, config_of, remember
+from keras_transformer.layers.arguments import check_rate
 from keras_transformer.layers.norm import Norm
+from keras_transformer.layers.serialization import remember, serializable
 
 
-@keras.saving.register_keras_serializable(package="keras_transformer")
+@serializable
 class Residual(keras.layers.Layer):
     """Adds what a sublayer makes of `x` to `x`, and normalises.
 
@@ -24,7 +25,8 @@ class Residual(keras.layers.Layer):
 
     Call arguments:
         x: (B, T, D).
-        sublayer: a function from (B, T, D) to (B, T, D).
+        sublayer: a function from (B, T, D) to (B, T, D). Its weights belong to the layer in whose
+            `call` this one is used.
 
     Returns:
         (B, T, D).
@@ -67,9 +69,9 @@ class Residual(keras.layers.Layer):
     def compute_output_shape(self, x_shape):
         return x_shape
 
-    def compute_output_spec(self, *args, **kwargs):
-        # Traces `call`, so that shapes, dtypes and errors are its own.
-        return keras.Operation.compute_output_spec(self, *args, **kwargs)
-
-    def get_config(self):
-        return {**super().get_config(), **config_of(self)}
+    def compute_output_spec(self, x, sublayer):
+        # A functional model would neither train nor save the weights behind a function.
+        raise ValueError(
+            "`Residual` belongs into the `call` of a layer that owns the sublayer; a functional "
+            f"model cannot see its weights. Received: x={x}, sublayer={sublayer}"
+        )

@@ -4,14 +4,15 @@ import keras
 from keras import ops
 
 from keras_transformer.layers import kv_cache, masks, recording
-from keras_transformer.layers.arguments import check_choice, check_width, config_of, remember
+from keras_transformer.layers.arguments import check_choice, check_width
 from keras_transformer.layers.heads import Heads
 from keras_transformer.layers.position_bias import AlibiBias, RelativePositionBias
 from keras_transformer.layers.positions import positions_from
 from keras_transformer.layers.rotary import rotate
+from keras_transformer.layers.serialization import remember, serializable
 
 
-@keras.saving.register_keras_serializable(package="keras_transformer")
+@serializable
 class MultiHeadSelfAttention(keras.layers.Layer):
     """Every token looks at every token of its own sequence, in several heads at once.
 
@@ -114,6 +115,7 @@ class MultiHeadSelfAttention(keras.layers.Layer):
         training=None,
     ):
         mask = x_mask if mask is None else mask
+        check_width(self.dim, x=x.shape)
         batch, length = x.shape[:2]
         masks.check_mask({"batch": batch, "length": length}, mask=mask)
         masks.check_mask(
@@ -172,6 +174,3 @@ class MultiHeadSelfAttention(keras.layers.Layer):
     def compute_output_spec(self, *args, **kwargs):
         # Traces `call`, so that shapes, dtypes and errors are its own.
         return keras.Operation.compute_output_spec(self, *args, **kwargs)
-
-    def get_config(self):
-        return {**super().get_config(), **config_of(self)}

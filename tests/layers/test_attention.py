@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from keras import ops
 
-from keras_transformer import attention
+from keras_transformer import MultiHeadCrossAttention, attention
 from keras_transformer.layers.attention import attention_weights
 from keras_transformer.testing.subject import to_array
 
@@ -81,6 +81,25 @@ def test_scores_that_only_fit_float16_when_scaled_are_finite():
 def test_a_single_key_gets_all_the_weight_without_a_warning():
     weights = attention_weights(np.ones((3, 4)), np.ones((1, 4)))
     np.testing.assert_array_equal(to_array(weights), np.ones((3, 1)))
+
+
+def test_one_key_still_gives_a_gradient_that_is_zero_and_not_missing():
+    query, key = keras.Input((3, 4)), keras.Input((1, 4))
+    model = keras.Model([query, key], MultiHeadCrossAttention(4, 2)(query, key))
+    model.compile("sgd", "mse")  # Keras warns of weights without gradients, which is an error here
+    inputs = [np.ones((2, 3, 4), "float32"), np.ones((2, 1, 4), "float32")]
+    assert np.isfinite(model.train_on_batch(inputs, np.zeros((2, 3, 4))))
+
+
+def test_integers_are_taken_as_floats():
+    query, keys = np.array([[6, 1]]), np.array([[4, 2], [1, 5]])
+    np.testing.assert_allclose(to_array(attention(query, keys, keys, scale=1)), [[4, 2]], atol=1e-5)
+
+
+def test_a_mask_that_is_not_boolean_is_an_error():
+    additive = np.array([[0.0, -1e9]])
+    with pytest.raises(ValueError, match=r"`mask` must be boolean.*Received: mask.dtype=float"):
+        attention(np.ones((1, 4)), np.ones((2, 4)), np.ones((2, 4)), mask=additive)
 
 
 def test_leading_dimensions_broadcast():

@@ -47,17 +47,36 @@ def test_packed_equals_unpacked(kind, options):
 
 
 @pytest.mark.parametrize("kind", BLOCKS)
-def test_dropout_reaches_every_part(kind):
-    block = make_block(kind, dropout=0.25, stochastic_depth=0.125)
-    assert block.self_attention.heads.weight_dropout.rate == 0.25
-    assert block.feed_forward.inner_dropout.rate == 0.25
-    residuals = [block.self_attention_residual, block.feed_forward_residual]
-    if kind == "decoder":
-        assert block.memory_attention.heads.weight_dropout.rate == 0.25
-        residuals.append(block.memory_attention_residual)
-    for residual in residuals:
-        assert residual.branch_dropout.rate == 0.25
-        assert residual.skip_branch.rate == 0.125
+def test_every_argument_reaches_every_part_that_takes_it(kind):
+    options = {
+        "dropout": 0.25,
+        "activation": "elu",
+        "gated": True,
+        "norm": "rms",
+        "norm_first": True,
+        "norm_epsilon": 1e-3,
+        "num_kv_heads": 2,
+        "attention_positions": "alibi",
+        "use_bias": False,
+        "stochastic_depth": 0.125,
+    }
+    config = make_block(kind, **options).get_config()
+    assert {name: config[name] for name in options} == options
+
+    block = make_block(kind, **options)
+    block(**block_inputs(kind))
+    parts = block._flatten_layers(include_self=False)
+    reached = set()
+    for part in parts:
+        if type(part).__module__.startswith("keras_transformer"):
+            own = {name: value for name, value in part.get_config().items() if name in options}
+            assert own == {name: options[name] for name in own}, part
+            reached |= set(own)
+    assert reached == set(options)
+    residuals = 3 if kind == "decoder" else 2
+    rates = [part.rate for part in parts if isinstance(part, keras.layers.Dropout)]
+    assert sorted(rates) == [0.125] * residuals + [0.25] * 2 * residuals
+    assert not any(part.use_bias for part in parts if isinstance(part, keras.layers.Dense))
 
 
 @pytest.mark.parametrize("kind", BLOCKS)

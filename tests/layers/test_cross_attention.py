@@ -61,6 +61,23 @@ def test_steps_with_a_mask_equal_the_whole():
     np.testing.assert_allclose(np.concatenate(steps, axis=1), whole, atol=1e-6)
 
 
+def test_steps_take_the_mask_that_keras_attached_to_the_memory():
+    attention = MultiHeadCrossAttention(8, 4)
+    inputs = random_inputs()
+    mask = np.array([[True] * 5, [True, True, False, False, False]])
+    memory = MaskedInput()([inputs["memory"], mask])
+    whole = to_array(attention(inputs["x"], memory))
+    step = to_array(attention.step(inputs["x"], attention.start(memory)))
+    np.testing.assert_allclose(step, whole, atol=1e-6)
+
+
+def test_dropout_falls_on_the_weights():
+    attention, inputs = MultiHeadCrossAttention(8, 2, dropout=0.5), random_inputs()
+    assert not np.allclose(
+        to_array(attention(**inputs, training=True)), to_array(attention(**inputs))
+    )
+
+
 def test_the_memorys_padding_and_an_attention_mask_combine():
     inputs = random_inputs()
     padding = np.array([[True, True, True, True, False]] * 2)
@@ -87,6 +104,28 @@ def test_memory_of_another_width_is_an_error():
     inputs = random_inputs()
     with pytest.raises(ValueError, match=r"dim=8\). Received: memory.shape=\(2, 5, 4\)"):
         MultiHeadCrossAttention(8, 2)(inputs["x"], inputs["memory"][..., :4])
+
+
+def test_memory_of_another_width_is_an_error_of_a_layer_with_weights_too():
+    attention, inputs = MultiHeadCrossAttention(8, 2), random_inputs()
+    attention(**inputs)
+    with pytest.raises(ValueError, match=r"Received: memory.shape=\(2, 5, 4\)"):
+        attention(inputs["x"], inputs["memory"][..., :4])
+    with pytest.raises(ValueError, match=r"Received: memory.shape=\(2, 5, 4\)"):
+        attention.start(inputs["memory"][..., :4])
+
+
+def test_memory_of_another_batch_size_is_an_error():
+    inputs = random_inputs()
+    with pytest.raises(ValueError, match=r"same batch size. Received: x.shape\[0\]=1, memory"):
+        MultiHeadCrossAttention(8, 2)(inputs["x"][:1], inputs["memory"])
+
+
+def test_a_wrong_mask_of_a_memory_to_decode_from_is_an_error():
+    attention, inputs = MultiHeadCrossAttention(8, 2), random_inputs()
+    attention(**inputs)
+    with pytest.raises(ValueError, match=r"`memory_mask` must have the shape"):
+        attention.start(inputs["memory"], np.ones((2, 1), bool))
 
 
 @pytest.mark.parametrize(

@@ -122,10 +122,11 @@ def test_dropout_reaches_the_sum():
 
 def test_a_length_beyond_the_largest_is_an_error():
     layer = PositionalEmbedding(10, 4, 8)
-    with pytest.raises(ValueError, match=r"must not exceed `max_length`.*start=0, length=9"):
+    with pytest.raises(ValueError, match=r"not exceed `max_length`.*start=0, length=9"):
         layer(np.ones((1, 9), "int32"))
-    with pytest.raises(ValueError, match=r"start=6, length=3, max_length=8"):
-        layer(np.ones((1, 3), "int32"), start=6)
+    for start in (6, -1):
+        with pytest.raises(ValueError, match=rf"start={start}, length=3, max_length=8"):
+            layer(np.ones((1, 3), "int32"), start=start)
     with pytest.raises(ValueError, match="length=9"):
         layer(keras.Input((9,), dtype="int32"))
 
@@ -136,6 +137,25 @@ def test_ids_of_a_float_dtype_are_an_error():
         layer(keras.Input((5,)))
     with pytest.raises(ValueError, match="Ids must be integers"):
         layer(np.ones((1, 3), "float32"))
+
+
+def test_ids_of_another_rank_are_an_error():
+    with pytest.raises(ValueError, match=r"must have the shape \(batch, length\). Received"):
+        PositionalEmbedding(10, 4, 8)(np.ones(3, "int32"))
+
+
+def test_positions_of_another_length_are_an_error():
+    with pytest.raises(ValueError, match=r"Received: shape=\(2, 1\), length=3"):
+        PositionalEmbedding(10, 4, 8)(np.ones((2, 3), "int32"), start=np.zeros((2, 1), "int32"))
+
+
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16", "float32"])
+def test_the_tied_output_is_computed_in_the_layers_dtype(policy):
+    layer = PositionalEmbedding(10, 4, 8, dtype=policy)
+    x = np.ones((2, 3, 4), "float32")
+    dtype = policy.removeprefix("mixed_")
+    assert keras.backend.standardize_dtype(layer(x, reverse=True).dtype) == dtype
+    assert layer(keras.Input((3, 4)), reverse=True).dtype == dtype
 
 
 @pytest.mark.parametrize(

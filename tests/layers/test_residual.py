@@ -1,7 +1,8 @@
+import keras
 import numpy as np
 import pytest
 
-from keras_transformer import Residual
+from keras_transformer import FeedForward, Residual
 from keras_transformer.testing.subject import to_array
 
 
@@ -49,6 +50,11 @@ def test_the_epsilon_is_the_norms():
     x = np.full((1, 1, 8), 1e-3, "float32")
     output = Residual("rms", norm_epsilon=3e-6)(x, sublayer=lambda x: 0 * x)
     np.testing.assert_allclose(to_array(output), 0.5, rtol=1e-4)  # 1e-3 / sqrt(1e-6 + 3e-6)
+
+
+def test_a_functional_model_that_would_lose_the_sublayers_weights_is_an_error():
+    with pytest.raises(ValueError, match="belongs into the `call` of a layer"):
+        Residual()(keras.Input((3, 8)), sublayer=FeedForward(8, 16))
 
 
 @pytest.mark.parametrize(

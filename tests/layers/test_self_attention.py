@@ -140,12 +140,15 @@ def test_an_explicit_mask_counts_in_place_of_the_implicit_one():
     np.testing.assert_array_equal((to_array(scores) > 0).all(axis=(0, 1, 2)), last[0])
 
 
-def test_dropout_falls_on_the_weights_and_not_on_the_scores():
-    attention = MultiHeadSelfAttention(8, 2, dropout=0.5)
+@pytest.mark.parametrize("kv_heads", [2, 1])
+def test_dropout_falls_on_the_weights_and_not_on_the_scores(kv_heads):
+    attention = MultiHeadSelfAttention(8, 2, num_kv_heads=kv_heads, dropout=0.5)
     x = random_input()
+    plain = to_array(attention(x))
     output, scores = attention(x, return_attention_scores=True, training=True)
     np.testing.assert_allclose(to_array(scores).sum(-1), 1, rtol=1e-5)
-    assert not np.allclose(to_array(output), to_array(attention(x)))
+    assert not np.allclose(to_array(output), plain)
+    assert not np.allclose(to_array(attention(x, training=True)), plain)
 
 
 def test_causal_holds_with_dropout_and_an_attention_mask():
@@ -184,6 +187,30 @@ def test_prompts_of_mixed_length_continue_where_each_one_ends():
 
     expected = np.stack([whole[row, n : n + 1] for row, n in enumerate(lengths)])
     np.testing.assert_allclose(to_array(output), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
+def test_the_cache_has_the_layers_dtype_and_steps_equal_the_whole(policy):
+    attention = MultiHeadSelfAttention(8, 2, causal=True, dtype=policy)
+    x = random_input()
+    whole = to_array(attention(x))
+    output, cache = attention.step(x, 0, attention.start(2, 8))
+    assert keras.backend.standardize_dtype(cache["keys"].dtype) == policy.removeprefix("mixed_")
+    np.testing.assert_allclose(to_array(output), whole, atol=1e-2)
+
+
+@pytest.mark.parametrize("position", [4, -1])
+def test_a_step_beyond_the_cache_is_an_error(position):
+    attention = MultiHeadSelfAttention(8, 2, causal=True)
+    attention(random_input())
+    with pytest.raises(ValueError, match=rf"start={position}, length=5, cache_length=8"):
+        attention.step(random_input(), position, attention.start(2, 8))
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_relative_positions_know_whether_there_is_a_future(causal):
+    attention = MultiHeadSelfAttention(8, 2, causal=causal, attention_positions="relative")
+    assert attention.bias.causal == causal
 
 
 def test_a_cache_is_as_small_as_the_key_value_heads():
