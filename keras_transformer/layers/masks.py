@@ -80,6 +80,13 @@ def combine_masks(*masks):
 
     Returns:
         One boolean mask, or None if all are None.
+
+    >>> import numpy as np
+    >>> packed = segment_mask(np.array([[1, 1, 2]]))
+    >>> np.array(combine_masks(packed, causal_mask(np.arange(3)), None)).astype(int)
+    array([[[1, 0, 0],
+            [1, 1, 0],
+            [0, 0, 1]]])
     """
     masks = [mask for mask in masks if mask is not None]
     if not masks:

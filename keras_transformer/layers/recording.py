@@ -21,7 +21,7 @@ def recording(kind):
         kind: `ATTENTION` or `HIDDEN_STATES`.
 
     Yields:
-        A dict from the layer's path to what it recorded; a layer called again adds `:1`, `:2`, ...
+        A dict from the layer's path to what it recorded; a path that occurs again adds `:1`, ...
     """
     records = {}
     token = _kind_and_records.set((kind, records))

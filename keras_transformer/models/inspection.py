@@ -14,7 +14,7 @@ def attention_model(model):
 
     Returns:
         A functional model; its output is a dict from the attention layer's path to its scores,
-        (B, H, T, S). A layer that is called twice appears twice, the second time with `:1`.
+        (B, H, T, S). A path that occurs again, as of a layer called twice, ends with `:1`.
 
     >>> from keras_transformer.layers import EncoderBlock
     >>> x = keras.Input((None, 8))
@@ -34,7 +34,13 @@ def hidden_states_model(model):
 
     Returns:
         A functional model; its output is a dict from the block's path to its output, (B, T, D).
-        A block that is called twice appears twice, the second time with `:1`.
+        A path that occurs again, as of a block called twice, ends with `:1`.
+
+    >>> from keras_transformer.layers import EncoderBlock
+    >>> x = keras.Input((None, 8))
+    >>> model = keras.Model(x, EncoderBlock(8, num_heads=2, ffn_dim=32, name="block")(x))
+    >>> {name: state.shape for name, state in hidden_states_model(model).output.items()}
+    {'block': (None, None, 8)}
     """
     return _recorded(model, recording.HIDDEN_STATES)
 

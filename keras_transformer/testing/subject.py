@@ -67,7 +67,7 @@ class Subject:
         return keras.Model(inputs, self._apply(layer, inputs))
 
     def _apply(self, layer, tensors, **options):
-        if isinstance(layer, keras.Model) and len(tensors) > 1:
+        if isinstance(layer, keras.Model) and takes_dict(layer):
             return layer(tensors, **options)
         others = {name: tensor for name, tensor in tensors.items() if name != self.main}
         return layer(tensors[self.main], **others, **options)
@@ -99,10 +99,10 @@ class Subject:
         }
 
     def noise_like(self, array):
-        """Other vectors, or the same ids in other rows."""
+        """Other vectors, or other ids of the same range."""
         if is_vectors(array):
             return self.random.normal(size=array.shape).astype(array.dtype)
-        return np.roll(array, 1, axis=0)
+        return array.min() + array.max() - array
 
     def agree(self, claim, actual, desired, tolerance=None):
         """Raises `AssertionError` with the claim unless the numbers are close."""
@@ -121,6 +121,14 @@ class MaskedInput(keras.layers.Layer):
 
     def compute_mask(self, inputs, previous_mask=None):
         return ops.convert_to_tensor(inputs[1])
+
+
+def takes_dict(model):
+    """Whether the model's inputs are known by name."""
+    try:
+        return isinstance(model.input, dict)
+    except (AttributeError, ValueError):  # a model that has not been called yet has no inputs
+        return False
 
 
 def to_array(tensor):
