@@ -13,6 +13,7 @@ PACKAGE = Path(keras_transformer.__file__).parent
 
 # What each part may import besides itself, the standard library, Keras and NumPy.
 MAY_IMPORT = {
+    "data": {"text", "tensorflow"},
     "layers": set(),
     "models": {"layers"},
     "testing": set(),
