@@ -15,7 +15,7 @@ from keras_transformer.layers import (
     padding_mask,
     segment_mask,
 )
-from keras_transformer.models import attention_model, hidden_states_model
+from keras_transformer.models import Transformer, attention_model, hidden_states_model
 from keras_transformer.version import __version__
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "Norm",
     "PositionalEmbedding",
     "Residual",
+    "Transformer",
     "__version__",
     "attention",
     "attention_model",

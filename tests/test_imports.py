@@ -14,10 +14,13 @@ PACKAGE = Path(keras_transformer.__file__).parent
 # What each part may import besides itself, the standard library, Keras and NumPy.
 MAY_IMPORT = {
     "data": {"text", "tensorflow"},
+    "decoding": set(),
     "layers": set(),
     "models": {"layers"},
+    "tasks": {"data", "decoding", "models", "rich", "sacrebleu", "tensorflow", "text", "training"},
     "testing": set(),
     "text": {"sentencepiece", "tensorflow", "tensorflow_text"},
+    "training": set(),
     "version": set(),
 }
 

@@ -12,14 +12,16 @@ NORMALIZATIONS = {"none": "identity", "nfkc": "nfkc", "lowercase": "nfkc_cf"}
 KINDS = ("bpe", "unigram")
 
 
-def learn_vocabulary(lines, vocab_size=8000, kind="bpe", normalization="none"):
+def learn_vocabulary(lines, vocab_size=8000, kind="bpe", normalization="none", fewer=False):
     """Learns pieces of words that cover the text; what they do not cover is spelt in bytes.
 
     Args:
-        lines: strings, read once.
+        lines: strings.
         vocab_size: how many pieces, the 256 bytes and four special ones included.
         kind: "bpe" (Sennrich et al. 2016) or "unigram" (Kudo 2018).
         normalization: what becomes of the text first: "none", "nfkc" or "lowercase".
+        fewer: whether to take as many pieces as there are if the text has not `vocab_size`, instead
+            of raising an error.
 
     Returns:
         The SentencePiece model, as bytes. Ids: padding 0, start 1, end 2, unknown 3, which never
@@ -32,6 +34,7 @@ def learn_vocabulary(lines, vocab_size=8000, kind="bpe", normalization="none"):
         if value not in choices:
             names = ", ".join(map(repr, choices))
             raise ValueError(f"`{name}` must be one of {names}. Received: {name}={value!r}")
+    lines = list(lines)
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
@@ -50,15 +53,18 @@ def learn_vocabulary(lines, vocab_size=8000, kind="bpe", normalization="none"):
             minloglevel=2,
         )
     except RuntimeError as error:
+        limit = _limit(str(error))
+        if fewer and limit:
+            return learn_vocabulary(lines, limit, kind, normalization)
         raise ValueError(_explain(str(error), vocab_size)) from None
     return model.getvalue()
 
 
 def _explain(error, vocab_size):
     """SentencePiece's complaint in words that say what to do."""
-    limit = re.search(r"<= (\d+)", error)
+    limit = _limit(error)
     if limit:
-        return f"The text has pieces for at most {limit[1]}. Received: vocab_size={vocab_size}"
+        return f"The text has pieces for at most {limit}. Received: vocab_size={vocab_size}"
     smallest = re.search(r"smaller than required_chars. \d+ vs (\d+)", error)
     if smallest:
         return (
@@ -66,3 +72,9 @@ def _explain(error, vocab_size):
             f"Received: vocab_size={vocab_size}"
         )
     return f"No vocabulary could be learned: {error}"
+
+
+def _limit(error):
+    """The largest possible vocabulary, if that is what SentencePiece complains about."""
+    limit = re.search(r"<= (\d+)", error)
+    return int(limit[1]) if limit else None

@@ -1,0 +1,155 @@
+"""Pairs of sentences to batches for `model.fit`: few shapes, little padding, a fixed order."""
+
+from collections import Counter
+
+import numpy as np
+import tensorflow as tf
+
+from keras_transformer.data.shapes import cheapest_shapes, fit_shapes
+from keras_transformer.text import END, PADDING, START
+
+
+class Batches:
+    """Batches of about as many tokens each, whatever the length of their sentences.
+
+    A batch is `(inputs, labels, weights)`: the inputs are `source` (B, S) and `target` (B, T), the
+    labels are the target one step ahead, and the weights are 1 / N for each of the batch's N real
+    labels and 0 for padding. A loss that is *summed* with these weights is the mean over real
+    tokens, however the batch is split over devices.
+
+    There are only a few shapes (B, S, T), fitted to the lengths. The sentences left over when a
+    shape's last batch is not full fill up a larger shape.
+
+    Args:
+        pairs: a list of (source ids, target ids), without start and end tokens.
+        batch_tokens: B is as large as `B * max(S, T) <= batch_tokens` allows.
+        max_length: pairs with a longer side, its end token included, are left out.
+        shapes: how many shapes; or the shapes of another `Batches`, to have no further ones.
+        seed: the order of an epoch depends on the seed and the epoch's number, on nothing else.
+        shuffle: whether there is any order but the given one.
+        batch_multiple: what B must be a multiple of, such as the number of devices.
+
+    Attributes:
+        shapes: (n, 2), source and target length of each.
+        batch_sizes: B of each.
+        steps: batches an epoch.
+        dropped: a `Counter` of the pairs left out, by reason.
+        padding: the share of an epoch's positions that are padding.
+        tokens: real tokens an epoch, source and target.
+
+    >>> batches = Batches([([5, 6], [7]), ([8], [9, 10, 11])], batch_tokens=8, max_length=10)
+    >>> inputs, labels, weights = next(batches.stream())
+    >>> inputs["source"].shape, inputs["target"].shape
+    ((2, 3), (2, 4))
+    """
+
+    def __init__(
+        self,
+        pairs,
+        batch_tokens,
+        max_length,
+        shapes=20,
+        seed=0,
+        shuffle=True,
+        batch_multiple=1,
+    ):
+        lengths = np.array([(len(source) + 1, len(target) + 1) for source, target in pairs])
+        self.dropped = Counter()
+        kept = self._keep(lengths.max(axis=1) <= max_length, f"longer than {max_length} tokens")
+        if not len(kept):
+            raise ValueError(
+                "No pair of sentences is left to make batches of. "
+                f"Received: {len(pairs):,} pairs, the shortest with a side of "
+                f"{lengths.max(axis=1).min():,} tokens, max_length={max_length}"
+            )
+        if isinstance(shapes, int):
+            shapes = fit_shapes(lengths[kept], shapes)
+        bucket = cheapest_shapes(lengths[kept], shapes)
+        fitting = self._keep(bucket >= 0, "longer than any batch shape")
+        kept, self.bucket = kept[fitting], bucket[fitting]
+        if batch_tokens < shapes.max() * batch_multiple:
+            raise ValueError(
+                "A batch must have room for the longest sentence: `batch_tokens` must be at least "
+                f"{shapes.max() * batch_multiple}. Received: batch_tokens={batch_tokens}"
+            )
+        self.shapes = shapes
+        rows = batch_tokens // shapes.max(axis=1)
+        self.batch_sizes = rows // batch_multiple * batch_multiple
+        self.seed, self.shuffle = seed, shuffle
+        self.pairs = [tuple(np.asarray(ids, "int32") for ids in pairs[row]) for row in kept]
+        self.lengths = lengths[kept]
+        plan = self.plan(epoch=0)
+        self.steps = len(plan)
+        self.tokens = int(self.lengths.sum())
+        positions = sum(self.batch_sizes[shape] * shapes[shape].sum() for shape, _ in plan)
+        self.padding = 1 - self.tokens / positions
+
+    def _keep(self, wanted, reason):
+        if not wanted.all():
+            self.dropped[reason] += int((~wanted).sum())
+        return np.flatnonzero(wanted)
+
+    def plan(self, epoch):
+        """The batches of an epoch in their order, as (index of the shape, rows)."""
+        random = np.random.default_rng((self.seed, epoch))
+        order = np.arange(len(self.pairs))
+        if self.shuffle:
+            order = random.permutation(order)
+        waiting = [order[self.bucket[order] == shape] for shape in range(len(self.shapes))]
+        batches = []
+        for shape, size in enumerate(self.batch_sizes):
+            rows = waiting[shape]
+            larger = self._next_larger(shape)
+            if larger is not None:
+                rest = len(rows) - len(rows) % size
+                waiting[larger] = np.concatenate([rows[rest:], waiting[larger]])
+                rows = rows[:rest]
+            batches += [(shape, rows[i : i + size]) for i in range(0, len(rows), size)]
+        if self.shuffle:
+            batches = [batches[i] for i in random.permutation(len(batches))]
+        return batches
+
+    def _next_larger(self, shape):
+        larger = (self.shapes[shape + 1 :] >= self.shapes[shape]).all(axis=1)
+        return shape + 1 + int(larger.argmax()) if larger.any() else None
+
+    def batch(self, shape, rows):
+        """Arrays of one of the shapes: the pairs of these rows, then empty rows."""
+        size, (source_length, target_length) = self.batch_sizes[shape], self.shapes[shape]
+        source = np.full((size, source_length), PADDING, "int32")
+        target = np.full((size, target_length), PADDING, "int32")
+        labels = np.full((size, target_length), PADDING, "int32")
+        for i, row in enumerate(rows):
+            ids, target_ids = self.pairs[row]
+            source[i, : len(ids)], source[i, len(ids)] = ids, END
+            target[i, 0], target[i, 1 : len(target_ids) + 1] = START, target_ids
+            labels[i, : len(target_ids)], labels[i, len(target_ids)] = target_ids, END
+        real = labels != PADDING
+        weights = real.astype("float32") / real.sum()
+        return {"source": source, "target": target}, labels, weights
+
+    def epoch(self, epoch, step=0):
+        """The batches of one epoch, from a step on."""
+        for shape, rows in self.plan(epoch)[step:]:
+            yield self.batch(shape, rows)
+
+    def stream(self, epoch=0, step=0):
+        """All batches from a step of an epoch on, epoch after epoch, without end."""
+        while True:
+            yield from self.epoch(epoch, step)
+            epoch, step = epoch + 1, 0
+
+    def dataset(self, epoch=0, step=0, endless=True):
+        """The same as a `tf.data.Dataset`; `endless=False` for one epoch, as validation wants."""
+        batches = self.stream if endless else self.epoch
+        ids = tf.TensorSpec((None, None), tf.int32)
+        weights = tf.TensorSpec((None, None), tf.float32)
+        dataset = tf.data.Dataset.from_generator(
+            lambda: batches(epoch, step),
+            output_signature=({"source": ids, "target": ids}, ids, weights),
+        )
+        options = tf.data.Options()
+        options.autotune.enabled = False  # with it, `fit` may hang for ten seconds at its end
+        count = tf.data.INFINITE_CARDINALITY if endless else len(self.plan(epoch)) - step
+        dataset = dataset.apply(tf.data.experimental.assert_cardinality(count))
+        return dataset.prefetch(4).with_options(options)

@@ -1,0 +1,62 @@
+"""A small set of batch shapes into which sentences of all lengths fit with little padding."""
+
+import numpy as np
+
+
+def fit_shapes(lengths, count):
+    """The (source length, target length) of each bucket, chosen for these sentences.
+
+    All pairs begin in one bucket, as long as the longest. Then, again and again, the bucket is cut
+    in two whose best cut, by source or by target length, saves most padding.
+
+    Args:
+        lengths: (N, 2), integers, of source and target.
+        count: how many shapes at most.
+
+    Returns:
+        (count or fewer, 2), the cheapest first.
+
+    >>> fit_shapes(np.array([[3, 4]] * 9 + [[4, 3]] * 8 + [[20, 22]]), count=2)
+    array([[ 4,  4],
+           [20, 22]])
+    """
+    distinct, numbers = np.unique(lengths, axis=0, return_counts=True)
+    buckets = [(distinct, numbers)]
+    while len(buckets) < count:
+        cuts = [_best_cut(*bucket) for bucket in buckets]
+        best = max(range(len(buckets)), key=lambda i: cuts[i][0])
+        saved, left = cuts[best]
+        if saved <= 0:
+            break
+        distinct, numbers = buckets.pop(best)
+        buckets += [(distinct[left], numbers[left]), (distinct[~left], numbers[~left])]
+    shapes = np.unique([distinct.max(axis=0) for distinct, _ in buckets], axis=0)
+    return shapes[np.argsort(shapes.sum(axis=1), kind="stable")]
+
+
+def cheapest_shapes(lengths, shapes):
+    """For each pair the index of the first, and so cheapest, shape that holds it; -1 if none does.
+
+    Args:
+        lengths: (N, 2).
+        shapes: (n, 2), the cheapest first.
+    """
+    fits = (lengths[:, None] <= shapes[None]).all(axis=-1)  # (N, n)
+    return np.where(fits.any(axis=1), fits.argmax(axis=1), -1)
+
+
+def _best_cut(distinct, numbers):
+    """How many positions the best cut saves, and who is on its left."""
+    best = (0, None)
+    now = numbers.sum() * distinct.max(axis=0).sum()
+    for side in (0, 1):
+        order = np.argsort(distinct[:, side], kind="stable")
+        sizes, counts = distinct[order], numbers[order]
+        left = np.maximum.accumulate(sizes).sum(axis=1) * counts.cumsum()
+        right = np.maximum.accumulate(sizes[::-1])[::-1].sum(axis=1) * counts[::-1].cumsum()[::-1]
+        # Cut i has everything up to i on its left, and may not part equal lengths.
+        saved = np.where(np.diff(sizes[:, side]) > 0, now - left[:-1] - right[1:], 0)
+        if len(saved) and saved.max() > best[0]:
+            edge = sizes[saved.argmax(), side]
+            best = (saved.max(), distinct[:, side] <= edge)
+    return best

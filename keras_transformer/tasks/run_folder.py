@@ -1,0 +1,141 @@
+"""A trained run as a folder, which is all that any later command needs."""
+
+import json
+import os
+import platform
+import shutil
+from importlib.metadata import version
+from pathlib import Path
+
+import keras
+
+from keras_transformer.text import Tokenizer
+from keras_transformer.training import remove_leftovers, write_whole
+
+FORMAT = 1
+LIBRARIES = (
+    "keras-transformer-layers",
+    "keras",
+    "tensorflow",
+    "tensorflow-text",
+    "sentencepiece",
+    "numpy",
+)
+
+
+class RunFolder:
+    """Where everything of a run is.
+
+    `config.json` (settings and versions), `tokenizer.model` (and `target_tokenizer.model` if the
+    target has a vocabulary of its own), `checkpoints/`, `model.keras` (the best so far),
+    `metrics.csv`, `train.log`, `tensorboard/`.
+
+    Args:
+        path: of an existing run.
+    """
+
+    def __init__(self, path):
+        self.path = Path(path)
+        self.config = read_config(self.path)
+
+    @classmethod
+    def create(cls, path, config, tokenizers, overwrite=False):
+        """Makes a new run; what is there is replaced only if wanted, and only now.
+
+        Args:
+            path: of the run.
+            config: what to write to `config.json`, besides format and versions.
+            tokenizers: one `Tokenizer`, or two, for source and target.
+            overwrite: whether an earlier run may be replaced.
+        """
+        path = Path(path)
+        check_free(path, overwrite)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_name(f".new-{os.getpid()}-{path.name}")
+        old = path.with_name(f".old-{os.getpid()}-{path.name}")
+        try:
+            new.mkdir()
+            config = {"format": FORMAT, **config, "versions": versions()}
+            (new / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+            names = ("tokenizer.model", "target_tokenizer.model")
+            for name, tokenizer in zip(names, tokenizers, strict=False):
+                (new / name).write_bytes(tokenizer.model)
+            if path.exists():
+                path.rename(old)
+            new.rename(path)
+        except OSError as error:
+            raise OSError(f"{path} could not be made: {error.strerror or error}") from error
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+            shutil.rmtree(old, ignore_errors=True)
+        return cls(path)
+
+    def tokenizers(self):
+        """The tokenizers of source and target."""
+        source = Tokenizer.load(self.path / "tokenizer.model")
+        of_target = self.path / "target_tokenizer.model"
+        return source, Tokenizer.load(of_target) if of_target.exists() else source
+
+    def save_model(self, model):
+        """Saves the model for use, without the state of its optimizer."""
+        write_whole(
+            self.path / "model.keras",
+            lambda path: keras.saving.save_model(model, path, include_optimizer=False),
+        )
+
+    def load_model(self):
+        """The best model so far."""
+        path = self.path / "model.keras"
+        if not path.exists():
+            raise ValueError(f"{self.path} has no model yet: its training has not ended an epoch")
+        return keras.saving.load_model(path, compile=False)
+
+    def remove_leftovers(self):
+        """Removes what a killed training left half-written."""
+        remove_leftovers(self.path)
+        remove_leftovers(self.checkpoints)
+
+    @property
+    def checkpoints(self):
+        """The folder of the checkpoints."""
+        return self.path / "checkpoints"
+
+
+def check_free(path, overwrite):
+    """Raises an error unless a run may be made here."""
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+        return
+    if not path.is_dir():
+        raise ValueError(f"{path} is a file, a folder is needed")
+    if not overwrite:
+        raise ValueError(
+            f"{path} exists already: go on with --resume, or replace it with --overwrite"
+        )
+    try:
+        read_config(path)
+    except ValueError:
+        raise ValueError(f"{path} is not a run, and --overwrite replaces nothing else") from None
+
+
+def read_config(path):
+    """The config of a run, after a look whether it is one."""
+    if not path.exists():
+        raise ValueError(f"{path} does not exist")
+    try:
+        config = json.loads((path / "config.json").read_text())
+        number = config["format"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ValueError(
+            f"{path} is not the folder of a run: it has no valid config.json"
+        ) from None
+    if not isinstance(number, int) or number > FORMAT:
+        raise ValueError(
+            f"{path} was made by a newer version (format {number}, this one reads up to {FORMAT}): "
+            "upgrade keras-transformer-layers"
+        )
+    return config
+
+
+def versions():
+    """What the run was made with."""
+    return {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}}

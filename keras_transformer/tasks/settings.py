@@ -1,0 +1,146 @@
+"""What a training can be told, and what it does when it is not told."""
+
+from dataclasses import asdict, dataclass, fields
+
+from keras_transformer.models.transformer import SIZES
+
+PHRASES = "phrases"
+
+# What suits a size, besides its shape.
+TRAINING_OF_SIZE = {
+    "tiny": {"learning_rate": 0.004, "warmup_steps": 1000, "batch_tokens": 4096},
+    "base": {"learning_rate": 0.0007, "warmup_steps": 4000, "batch_tokens": 25_000},
+    "big": {"learning_rate": 0.0005, "warmup_steps": 4000, "batch_tokens": 25_000},
+}
+# The embedded corpus is small and regular: a small model learns it in three minutes.
+FOR_PHRASES = {
+    "vocab_size": 1000,
+    "num_layers": 2,
+    "dropout": 0.0,
+    "learning_rate": 0.003,
+    "warmup_steps": 400,
+    "batch_tokens": 2048,
+    "max_steps": 1100,
+}
+# What may change when a training is resumed; anything else would make it another training.
+MAY_CHANGE = ("epochs", "max_steps", "max_minutes", "patience")
+
+
+@dataclass
+class Settings:
+    """The settings of a training; None means what suits the size, or no limit.
+
+    Attributes:
+        data: "phrases" for the embedded corpus, or a TSV file of pairs.
+        source: text file, one sentence a line, plain or gzip; instead of `data`.
+        target: its translation, line by line.
+        valid_data: TSV file of pairs to validate with. Without any, some training pairs are kept
+            back for it.
+        valid_source: text file to validate with.
+        valid_target: its translation.
+        skip_bad_lines: leave out lines that are not UTF-8 instead of stopping.
+        vocab_size: pieces of the vocabulary, or of each; 8000, fewer if the text has not as many.
+        vocab_kind: "bpe" or "unigram".
+        normalization: of all text, "none", "nfkc" or "lowercase".
+        separate_vocabularies: one for the source and one for the target.
+        size: "tiny", "base" or "big"; the following seven are the size's unless given.
+        dim: width.
+        num_heads: attention heads.
+        ffn_dim: inner width of the feed-forward networks.
+        num_layers: of the encoder, and of the decoder.
+        dropout: rate.
+        max_length: longest sentence in tokens; longer ones are left out of the training.
+        batch_tokens: positions of a batch on its longer side.
+        learning_rate: the highest.
+        warmup_steps: how long it rises.
+        label_smoothing: share of certainty spread over the vocabulary.
+        clip_norm: the largest norm of a gradient.
+        epochs: how many at most.
+        max_steps: how many training steps at most.
+        max_minutes: how long at most.
+        patience: epochs without a better validation after which to stop.
+        seed: of everything drawn.
+    """
+
+    data: str | None = None
+    source: str | None = None
+    target: str | None = None
+    valid_data: str | None = None
+    valid_source: str | None = None
+    valid_target: str | None = None
+    skip_bad_lines: bool = False
+    vocab_size: int | None = None
+    vocab_kind: str = "bpe"
+    normalization: str = "none"
+    separate_vocabularies: bool = False
+    size: str = "tiny"
+    dim: int | None = None
+    num_heads: int | None = None
+    ffn_dim: int | None = None
+    num_layers: int | None = None
+    dropout: float | None = None
+    max_length: int = 256
+    batch_tokens: int | None = None
+    learning_rate: float | None = None
+    warmup_steps: int | None = None
+    label_smoothing: float = 0.1
+    clip_norm: float = 1.0
+    epochs: int = 100
+    max_steps: int | None = None
+    max_minutes: float | None = None
+    patience: int = 10
+    seed: int = 0
+
+    as_dict = asdict
+
+    def __post_init__(self):
+        self._check_data()
+        if self.size not in SIZES:
+            raise ValueError(
+                f"`size` must be one of {', '.join(SIZES)}. Received: size={self.size!r}"
+            )
+        defaults = {**SIZES[self.size], **TRAINING_OF_SIZE[self.size]}
+        if self.data == PHRASES:
+            defaults.update(FOR_PHRASES)
+        for name, value in defaults.items():
+            if getattr(self, name) is None:
+                setattr(self, name, value)
+        for name in ("epochs", "max_steps", "max_minutes", "patience", "batch_tokens"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise ValueError(f"`{name}` must be positive. Received: {name}={value}")
+
+    def _check_data(self):
+        _one_or_two_files("", self.data, self.source, self.target, needed=True)
+        _one_or_two_files("valid_", self.valid_data, self.valid_source, self.valid_target)
+
+    def with_changes(self, changes):
+        """The same with some changes; only those a running training can take."""
+        fixed = [name for name in changes if name not in MAY_CHANGE]
+        if fixed:
+            raise ValueError(
+                f"A resumed training goes on as it began, only {', '.join(MAY_CHANGE)} may change. "
+                f"Received: {fixed[0]}={changes[fixed[0]]!r}"
+            )
+        return Settings(**{**self.as_dict(), **changes})
+
+    @classmethod
+    def from_dict(cls, values):
+        """Settings from a config, whatever else is in it."""
+        known = {field.name for field in fields(cls)}
+        return cls(**{name: value for name, value in values.items() if name in known})
+
+
+def _one_or_two_files(prefix, data, source, target, needed=False):
+    one = data is not None
+    two = source is not None and target is not None
+    half = (source is None) != (target is None)
+    if half or (one and two) or (needed and not (one or two)):
+        options = [f"--{prefix}{name}".replace("_", "-") for name in ("data", "source", "target")]
+        received = [
+            o for o, v in zip(options, (data, source, target), strict=True) if v is not None
+        ]
+        raise ValueError(
+            f"Give either {options[0]}, or both {options[1]} and {options[2]}. "
+            f"Received: {', '.join(received) or 'none of them'}"
+        )

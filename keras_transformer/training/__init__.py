@@ -1,0 +1,33 @@
+"""Loss, metrics, learning rate and the callbacks of a training that can be stopped and resumed."""
+
+from keras_transformer.training.best import KeepBest
+from keras_transformer.training.checkpoints import (
+    Checkpoints,
+    last_checkpoint,
+    load_checkpoint,
+    save_checkpoint,
+)
+from keras_transformer.training.files import remove_leftovers, write_whole
+from keras_transformer.training.loss import SmoothedCrossentropy
+from keras_transformer.training.metrics import Perplexity, TokenAccuracy
+from keras_transformer.training.metrics_file import MetricsFile
+from keras_transformer.training.progress import CountProgress, Progress, StopAfter
+from keras_transformer.training.schedule import InverseSquareRoot
+
+__all__ = [
+    "Checkpoints",
+    "CountProgress",
+    "InverseSquareRoot",
+    "KeepBest",
+    "MetricsFile",
+    "Perplexity",
+    "Progress",
+    "SmoothedCrossentropy",
+    "StopAfter",
+    "TokenAccuracy",
+    "last_checkpoint",
+    "load_checkpoint",
+    "remove_leftovers",
+    "save_checkpoint",
+    "write_whole",
+]

@@ -1,0 +1,29 @@
+"""Keeping the model that was best on the validation set, and stopping when none better comes."""
+
+import keras
+
+
+class KeepBest(keras.callbacks.Callback):
+    """Saves the model whenever what is watched is lower than ever; stops when it no longer falls.
+
+    Args:
+        progress: a `Progress`.
+        save: a function of no arguments, called to save the model.
+        watch: the name of a metric that is better when it is lower.
+        patience: after how many epochs without improvement to stop; None for never.
+    """
+
+    def __init__(self, progress, save, watch="val_perplexity", patience=None):
+        super().__init__()
+        self.progress, self.save, self.watch, self.patience = progress, save, watch, patience
+
+    def on_epoch_end(self, epoch, logs=None):
+        value = float(logs[self.watch])
+        if self.progress.best is None or value < self.progress.best:
+            self.progress.best = value
+            self.progress.epochs_since_best = 0
+            self.save()
+            return
+        self.progress.epochs_since_best += 1
+        if self.patience is not None and self.progress.epochs_since_best >= self.patience:
+            self.model.stop_training = True

@@ -1,0 +1,108 @@
+"""Checkpoints: everything a training needs to go on as if it had never stopped."""
+
+import json
+import time
+from pathlib import Path
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_transformer.training.files import write_whole
+from keras_transformer.training.progress import Progress
+
+PATTERN = "step-*.npz"
+
+
+def save_checkpoint(path, model, progress):
+    """Saves weights, optimizer, random state and progress as one NumPy archive.
+
+    Args:
+        path: ends with `.npz`.
+        model: a compiled model.
+        progress: a `Progress`.
+    """
+    arrays = {name: ops.convert_to_numpy(v) for name, v in _variables(model).items()}
+    arrays["progress"] = np.array(json.dumps(progress.as_dict()))
+    write_whole(path, lambda temporary: np.savez(temporary, **arrays))
+
+
+def load_checkpoint(path, model):
+    """Puts a checkpoint's values into a compiled model of the same making.
+
+    Returns:
+        The `Progress`.
+    """
+    variables = _variables(model)
+    with np.load(path) as arrays:
+        saved = {name: arrays[name].shape for name in arrays if name != "progress"}
+        expected = {name: tuple(variable.shape) for name, variable in variables.items()}
+        if saved != expected:
+            raise ValueError(
+                f"{path} is a checkpoint of another model. Received: a model with "
+                f"{_differences(saved, expected)}"
+            )
+        for name, variable in variables.items():
+            variable.assign(arrays[name])
+        return Progress(**json.loads(str(arrays["progress"])))
+
+
+def last_checkpoint(folder):
+    """The newest complete checkpoint of a folder, or None."""
+    return max(Path(folder).glob(PATTERN), default=None)
+
+
+class Checkpoints(keras.callbacks.Callback):
+    """Saves a checkpoint after every epoch, and every few minutes in between.
+
+    Args:
+        folder: where to.
+        progress: a `Progress`.
+        every_minutes: how much work may be lost when the process is killed.
+        keep: how many of the newest stay.
+    """
+
+    def __init__(self, folder, progress, every_minutes=10.0, keep=2):
+        super().__init__()
+        self.folder, self.progress, self.keep = Path(folder), progress, keep
+        self.every_seconds = 60 * every_minutes
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def on_train_begin(self, logs=None):
+        self.last = time.monotonic()
+
+    def on_train_batch_end(self, batch, logs=None):
+        if time.monotonic() - self.last >= self.every_seconds:
+            self.save()
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.save()
+
+    def save(self):
+        """Saves one now and removes what is older than the newest few."""
+        save_checkpoint(
+            self.folder / f"step-{self.progress.step:09d}.npz", self.model, self.progress
+        )
+        for old in sorted(self.folder.glob(PATTERN))[: -self.keep]:
+            old.unlink()
+        self.last = time.monotonic()
+
+
+def _variables(model):
+    """All state of a training by a name that is the same in every process."""
+    model.optimizer.build(model.trainable_variables)
+    groups = {"model": model.variables, "optimizer": model.optimizer.variables}
+    return {
+        f"{group}/{index:04d}": variable
+        for group, variables in groups.items()
+        for index, variable in enumerate(variables)
+    }
+
+
+def _differences(saved, expected):
+    wrong = [name for name in {**saved, **expected} if saved.get(name) != expected.get(name)]
+    first = wrong[0]
+    return (
+        f"{len(wrong)} of {len(expected)} variables different, the first of shape "
+        f"{expected.get(first)} instead of {saved.get(first)}"
+    )

@@ -1,0 +1,215 @@
+"""The command line: results on the standard output, a user's mistake in one line and code 2."""
+
+import io
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import SMALL
+
+from keras_transformer.tasks import Translator
+
+SMALL_OPTIONS = [
+    word for name, value in SMALL.items() for word in (f"--{name.replace('_', '-')}", str(value))
+]
+
+
+def write(path, content):
+    path.write_bytes(content)
+    return path
+
+
+def one_line_error(result):
+    code, out, err = result
+    assert code == 2
+    assert out == ""
+    lines = [line for line in err.splitlines() if line]
+    assert len([line for line in lines if line.startswith("Error: ")]) == 1
+    assert lines[-1].startswith("Error: ")
+    return lines[-1]
+
+
+def test_train_evaluate_translate(command, tmp_path, pairs_file):
+    out = tmp_path / "runs" / "one"
+    code, _, err = command(
+        "train", "--data", pairs_file, "--out", out, "--max-steps", 3, *SMALL_OPTIONS
+    )
+    assert code == 0
+    assert "Done after 3 steps" in err
+    code, printed, _ = command("evaluate", out, "--data", pairs_file, "--json")
+    result = json.loads(printed)
+    assert code == 0
+    assert set(result) == {"bleu", "chrf", "exact_match", "sentences", "seconds"}
+    assert result["sentences"] == 200
+    code, printed, _ = command("translate", out, "the dog sleeps", "")
+    assert code == 0
+    assert len(printed.split("\n")) == 3
+    assert printed.endswith("\n\n")
+
+
+def test_evaluate_prints_signatures_and_examples(command, trained, pairs_file):
+    code, printed, _ = command(
+        "evaluate", trained, "--data", pairs_file, "--tokenize", "none", "--examples", 2
+    )
+    assert code == 0
+    assert "tok:none" in printed
+    assert "version:2" in printed
+    assert printed.count("reference ") == 2
+
+
+def test_two_files_and_validation_files(command, tmp_path, pairs_file):
+    rows = [line.split("\t") for line in pairs_file.read_text().splitlines()]
+    for name, side in (("train.en", 0), ("train.fr", 1)):
+        write(tmp_path / name, "".join(row[side] + "\n" for row in rows[:150]).encode())
+    for name, side in (("val.en", 0), ("val.fr", 1)):
+        write(tmp_path / name, "".join(row[side] + "\n" for row in rows[150:]).encode())
+    files = [f"--source={tmp_path}/train.en", f"--target={tmp_path}/train.fr"]
+    files += [f"--valid-source={tmp_path}/val.en", f"--valid-target={tmp_path}/val.fr"]
+    code, _, err = command(
+        "train", *files, "--out", tmp_path / "run", "--max-steps", 1, *SMALL_OPTIONS
+    )
+    assert code == 0, err
+    assert "150 pairs to train with, 50 to validate" in err
+
+
+def test_every_line_gives_exactly_one_line(command, trained, monkeypatch):
+    lines = [
+        "the dog sleeps",
+        "",
+        "   ",
+        "🐕 🦴 👩‍👩‍👧‍👦",
+        "الكلب نائم",
+        "x" * 5000,
+        "word " * 10_000,
+        "a\u2028b\x0bc\rd",
+        "\x00\x01",
+        "the dog sleeps",
+    ]
+    stdin = io.TextIOWrapper(io.BytesIO("\n".join(lines).encode() + b"\n"))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    code, printed, _ = command("translate", trained)
+    assert code == 0
+    translations = printed.removesuffix("\n").split("\n")
+    assert len(translations) == len(lines)
+    assert translations[1] == translations[2] == ""
+    assert translations[0] == translations[-1]
+
+
+def test_input_that_is_not_utf8_is_refused(command, trained, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"fine\n\xff\n")))
+    assert "Line 2 of the input is not UTF-8" in one_line_error(command("translate", trained))
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "complaint"),
+    [
+        (b"a\nb\n", b"a\n", "with 2 lines, "),
+        (b"", b"a\n", "is empty"),
+        (b"\n\n", b"\n\n", "no pair of sentences"),
+        (b"a\n\xff\n", b"a\nb\n", "line 2 is not UTF-8"),
+        (b"a " * 10_000 + b"\n", b"a\n", "No pair of sentences is left"),
+        (None, b"a\n", "does not exist"),
+    ],
+)
+def test_bad_files_are_one_line(command, tmp_path, source, target, complaint):
+    path = tmp_path / "a.en"
+    if source is not None:
+        write(path, source)
+    other = write(tmp_path / "a.de", target)
+    result = command(
+        "train", "--source", path, "--target", other, "--valid-source", other, "--valid-target",
+        other, "--out", tmp_path / "run",
+    )  # fmt: skip
+    assert complaint in one_line_error(result)
+    assert not (tmp_path / "run").exists()
+
+
+def test_bad_and_long_lines_are_left_out_and_reported(command, tmp_path, pairs_file):
+    data = write(
+        tmp_path / "a.tsv",
+        pairs_file.read_bytes() + b"\n" + b"\xff\tx\n" + b"word " * 10_000 + b"\tmot\n",
+    )
+    arguments = ("train", "--data", data, "--out", tmp_path / "run", "--max-steps", 1)
+    assert "line 202 is not UTF-8" in one_line_error(command(*arguments, *SMALL_OPTIONS))
+    code, _, err = command(*arguments, "--skip-bad-lines", *SMALL_OPTIONS)
+    assert code == 0
+    assert "Left out of the training pairs: 1 empty, 1 is not UTF-8" in err
+    assert "1 longer than 256 tokens" in err
+
+
+def test_folders_that_are_no_runs_are_one_line(command, tmp_path, trained):
+    assert "does not exist" in one_line_error(command("translate", tmp_path / "no", "x"))
+    assert "is not the folder of a run" in one_line_error(command("translate", tmp_path, "x"))
+    newer = tmp_path / "newer"
+    newer.mkdir()
+    (newer / "config.json").write_text('{"format": 2}')
+    error = one_line_error(command("evaluate", newer, "--data", "phrases"))
+    assert "made by a newer version (format 2" in error
+    assert "exists already" in one_line_error(
+        command("train", "--data", "phrases", "--out", trained)
+    )
+    error = one_line_error(command("train", "--resume", "--out", tmp_path / "no"))
+    assert "does not exist" in error
+
+
+def test_wrong_options_are_exit_code_2(command, trained):
+    code, _, err = command("train", "--no-such-option")
+    assert code == 2
+    assert "No such option" in err
+    error = one_line_error(command("evaluate", trained, "--data", "phrases", "--tokenize", "x"))
+    assert "`tokenize` must be one of" in error
+    assert "Give either --data" in one_line_error(command("evaluate", trained))
+
+
+FULL_DISK = """
+import resource, sys
+import keras_transformer_cli
+sys.argv = ["keras-transformer", *sys.argv[2:]]
+resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))
+keras_transformer_cli.main()
+"""
+
+
+def test_a_full_disk_leaves_what_was_there(trained, tmp_path):
+    # A limit on the size of files stands for the disk: the checkpoint and the model are larger.
+    before = {path: path.read_bytes() for path in trained.rglob("*.keras")}
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            FULL_DISK,
+            "",
+            "train",
+            "--resume",
+            "--out",
+            trained,
+            "--epochs",
+            "2",
+        ],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "KERAS_TRANSFORMER_TRACEBACK": ""},
+    )
+    assert done.returncode == 2, done.stderr
+    error = done.stderr.strip().splitlines()[-1]
+    assert error.startswith("Error: ")
+    assert "could not be written: File too large; what was there is untouched" in error
+    assert {path: path.read_bytes() for path in trained.rglob("*.keras")} == before
+    assert not [path for path in trained.rglob("*") if path.name.startswith(".tmp")]
+    Translator.load(trained)(["the dog"])
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 150_000
+
+
+def test_the_installed_command_starts_at_once_and_shows_examples():
+    script = Path(sys.executable).with_name("keras-transformer")
+    code = "import sys, keras_transformer_cli; print('tensorflow' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+    for name in ("train", "evaluate", "translate"):
+        done = subprocess.run([script, name, "--help"], capture_output=True, text=True, check=True)
+        assert f"keras-transformer {name} " in done.stdout
+        assert "Example" in done.stdout

@@ -1,0 +1,156 @@
+"""A training that stops and goes on is the same training."""
+
+import keras
+import numpy as np
+import pytest
+
+from keras_transformer.training import (
+    Checkpoints,
+    CountProgress,
+    KeepBest,
+    MetricsFile,
+    Progress,
+    StopAfter,
+    last_checkpoint,
+    load_checkpoint,
+    save_checkpoint,
+    write_whole,
+)
+
+X = np.random.default_rng(0).normal(size=(64, 4)).astype("float32")
+Y = X.sum(axis=1, keepdims=True)
+
+
+def make_model(width=8):
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential(
+        [
+            keras.Input((4,)),
+            keras.layers.Dense(width),
+            keras.layers.Dropout(0.5),
+            keras.layers.Dense(1),
+        ]
+    )
+    model.compile(keras.optimizers.Adam(0.01), "mse")
+    return model
+
+
+def fit(model, batches):
+    for i in batches:
+        model.train_on_batch(X[4 * i : 4 * i + 4], Y[4 * i : 4 * i + 4])
+
+
+def test_going_on_from_a_checkpoint_equals_never_having_stopped(tmp_path):
+    through, stopped, resumed = make_model(), make_model(), make_model()
+    fit(through, range(8))
+    fit(stopped, range(4))
+    save_checkpoint(tmp_path / "step-4.npz", stopped, Progress(step=4))
+    fit(resumed, range(1))  # whatever it did before
+
+    progress = load_checkpoint(tmp_path / "step-4.npz", resumed)
+    fit(resumed, range(4, 8))
+
+    assert progress.step == 4
+    for a, b in zip(through.variables, resumed.variables, strict=True):  # dropout's state too
+        np.testing.assert_array_equal(a, b)
+    for a, b in zip(through.optimizer.variables, resumed.optimizer.variables, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_checkpoint_of_another_model_is_refused(tmp_path):
+    save_checkpoint(tmp_path / "step-1.npz", make_model(width=8), Progress())
+    with pytest.raises(ValueError, match=r"another model"):
+        load_checkpoint(tmp_path / "step-1.npz", make_model(width=16))
+
+
+def test_the_newest_checkpoints_stay(tmp_path):
+    progress, model = Progress(), make_model()
+    checkpoints = Checkpoints(tmp_path, progress, keep=2)
+    checkpoints.set_model(model)
+    for step in (5, 90, 1000):
+        progress.step = step
+        checkpoints.save()
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["step-000000090.npz", "step-000001000.npz"]
+    assert last_checkpoint(tmp_path).name == "step-000001000.npz"
+    assert last_checkpoint(tmp_path / "nowhere") is None
+
+
+def test_checkpoints_come_within_an_epoch_too(tmp_path):
+    progress = Progress()
+    callbacks = [CountProgress(progress, 16), Checkpoints(tmp_path, progress, every_minutes=0)]
+    make_model().fit(X, Y, batch_size=4, epochs=1, verbose=0, callbacks=callbacks)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["step-000000015.npz", "step-000000016.npz"]
+
+
+def test_what_could_not_be_written_leaves_the_old_file(tmp_path):
+    path = tmp_path / "file.txt"
+    path.write_text("old")
+
+    def fail(temporary):
+        temporary.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match=r"file.txt could not be written: No space left on device"):
+        write_whole(path, fail)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_progress_counts_steps_and_epochs():
+    progress = Progress()
+    make_model().fit(
+        X, Y, batch_size=4, epochs=2, verbose=0, callbacks=[CountProgress(progress, 16)]
+    )
+    assert (progress.epoch, progress.step_in_epoch, progress.step) == (2, 0, 32)
+    assert progress.seconds > 0
+
+
+def test_it_stops_after_so_many_steps_with_its_validation_done():
+    progress = Progress()
+    callbacks = [CountProgress(progress, 16), StopAfter(progress, steps=21)]
+    history = make_model().fit(
+        X, Y, batch_size=4, epochs=9, verbose=0, validation_data=(X, Y), callbacks=callbacks
+    )
+    assert (progress.epoch, progress.step_in_epoch, progress.step) == (1, 5, 21)
+    assert len(history.history["val_loss"]) == 2
+
+
+def test_it_stops_after_so_many_minutes():
+    progress = Progress(seconds=119.99)
+    callbacks = [CountProgress(progress, 16), StopAfter(progress, minutes=2)]
+    make_model().fit(X, Y, batch_size=4, epochs=900, verbose=0, callbacks=callbacks)
+    assert progress.step < 900
+
+
+def test_the_best_is_saved_and_patience_ends():
+    saved, progress, model = [], Progress(), make_model()
+    best = KeepBest(progress, lambda: saved.append(progress.best), watch="val", patience=2)
+    best.set_model(model)
+    model.stop_training = False
+    for value, stop in (
+        (3.0, False),
+        (2.0, False),
+        (2.5, False),
+        (1.0, False),
+        (1.0, False),
+        (4.0, True),
+    ):
+        best.on_epoch_end(0, {"val": value})
+        assert model.stop_training == stop
+    assert saved == [3.0, 2.0, 1.0]
+
+
+def test_the_metrics_file_has_each_epoch_once(tmp_path):
+    path = tmp_path / "metrics.csv"
+    progress = Progress()
+    callbacks = [CountProgress(progress, 16), MetricsFile(path, progress, tokens_per_step=10)]
+    make_model().fit(X, Y, batch_size=4, epochs=2, verbose=0, callbacks=callbacks)
+    # Killed after writing a third epoch that no checkpoint has: it is done again.
+    with path.open("a") as file:
+        file.write("3,48,0,0,0,0\n")
+    make_model().fit(X, Y, batch_size=4, initial_epoch=2, epochs=3, verbose=0, callbacks=callbacks)
+    lines = path.read_text().splitlines()
+    assert lines[0] == "epoch,step,seconds,tokens_per_second,learning_rate,loss"
+    assert [line.split(",")[:2] for line in lines[1:]] == [["1", "16"], ["2", "32"], ["3", "48"]]
