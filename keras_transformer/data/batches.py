@@ -37,7 +37,8 @@ class Batches:
         padding: the share of an epoch's positions that are padding.
         tokens: real tokens an epoch, source and target.
 
-    >>> batches = Batches([([5, 6], [7]), ([8], [9, 10, 11])], batch_tokens=8, max_length=10)
+    >>> pairs = [([5, 6], [7]), ([8], [9, 10, 11])]
+    >>> batches = Batches(pairs, batch_tokens=8, max_length=10, shapes=1)
     >>> inputs, labels, weights = next(batches.stream())
     >>> inputs["source"].shape, inputs["target"].shape
     ((2, 3), (2, 4))
@@ -125,7 +126,7 @@ class Batches:
             target[i, 0], target[i, 1 : len(target_ids) + 1] = START, target_ids
             labels[i, : len(target_ids)], labels[i, len(target_ids)] = target_ids, END
         real = labels != PADDING
-        weights = real.astype("float32") / real.sum()
+        weights = real / np.float32(real.sum())
         return {"source": source, "target": target}, labels, weights
 
     def epoch(self, epoch, step=0):

@@ -8,7 +8,7 @@ PHRASES = "phrases"
 
 # What suits a size, besides its shape.
 TRAINING_OF_SIZE = {
-    "tiny": {"learning_rate": 0.004, "warmup_steps": 1000, "batch_tokens": 4096},
+    "tiny": {"learning_rate": 0.004, "warmup_steps": 800, "batch_tokens": 4096},
     "base": {"learning_rate": 0.0007, "warmup_steps": 4000, "batch_tokens": 25_000},
     "big": {"learning_rate": 0.0005, "warmup_steps": 4000, "batch_tokens": 25_000},
 }
