@@ -9,8 +9,9 @@ PYTEST = $(BIN)/python -m pytest
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-demo: $(VENV)/.installed ## learn to reverse digits in about a minute
-	$(BIN)/python examples/reverse_digits.py
+demo: $(VENV)/.installed ## learn to translate English to French in three minutes
+	$(BIN)/keras-transformer train --data phrases --out runs/phrases --overwrite
+	$(BIN)/keras-transformer evaluate runs/phrases --data phrases --examples 6
 
 test: $(VENV)/.installed-test ## all tests, options in pairs
 	$(PYTEST)
@@ -18,8 +19,8 @@ test: $(VENV)/.installed-test ## all tests, options in pairs
 test-all: $(VENV)/.installed-test ## all tests, every combination of options
 	$(PYTEST) --all-combinations
 
-test-backends: $(VENV)/.installed-test $(VENV)/.installed-jax ## the layers on JAX, a smoke test on PyTorch
-	KERAS_BACKEND=jax $(PYTEST) tests/layers tests/models tests/backends
+test-backends: $(VENV)/.installed-test $(VENV)/.installed-jax ## the layers, models, training and decoding on JAX, a smoke test on PyTorch
+	KERAS_BACKEND=jax $(PYTEST) tests/layers tests/models tests/training tests/decoding tests/backends
 	KERAS_BACKEND=torch $(PYTEST) tests/backends
 
 test-wheel: $(VENV)/.installed-test ## build the wheel, install it in an empty environment, run the README's model
@@ -29,7 +30,7 @@ test-wheel: $(VENV)/.installed-test ## build the wheel, install it in an empty e
 	build/wheel/venv/bin/pip install build/wheel/*.whl
 	cd build/wheel && venv/bin/python ../../tests/run_readme.py ../../README.md
 
-test-mutations: $(VENV)/.installed-test ## break the layers on purpose and see whether the tests notice
+test-mutations: $(VENV)/.installed-test ## break the code on purpose and see whether the tests notice
 	$(BIN)/python tests/mutations.py
 
 lint: $(VENV)/.installed-test ## ruff
@@ -40,7 +41,9 @@ docs: $(VENV)/.installed-docs ## the documentation as pages in build/docs
 	$(BIN)/mkdocs build --strict --site-dir build/docs
 
 pictures: $(VENV)/.installed-plots demo ## draw the pictures of the documentation
+	$(BIN)/python examples/reverse_digits.py
 	$(BIN)/python docs/pictures/draw_reversal.py
+	$(BIN)/python docs/pictures/draw_translation.py
 
 clean: ## remove everything that is not in the repository
 	rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache

@@ -109,6 +109,9 @@ def evaluate(
     source: Annotated[Path | None, option("Text file, one sentence a line, or .gz.")] = None,
     target: Annotated[Path | None, option("Its translation, line by line.")] = None,
     tokenize: Annotated[str, option('For BLEU; "none" for tokenised text.')] = "13a",
+    skip_bad_lines: Annotated[
+        bool, flag("--skip-bad-lines", "Leave out lines that are not UTF-8.")
+    ] = False,
     json: Annotated[bool, flag("--json", "Print JSON.")] = False,
     examples: Annotated[int, option("Show so many translations beside their references.")] = 0,
 ):
@@ -118,7 +121,9 @@ def evaluate(
 
         keras-transformer evaluate runs/ende --source test.en --target test.de
     """
-    result = import_tasks().evaluate(run, data, source, target, tokenize, show_progress=not json)
+    result = import_tasks().evaluate(
+        run, data, source, target, tokenize, skip_bad_lines, show_progress=not json
+    )
     if json:
         keys = ("bleu", "chrf", "exact_match", "sentences", "seconds")
         typer.echo(json_format.dumps({key: result[key] for key in keys}))

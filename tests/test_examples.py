@@ -33,3 +33,11 @@ def test_reverse_digits_encodes_and_decodes():
     strings = example.make_strings(100, seed=1)
     assert len(set(strings)) == 100
     assert example.to_strings(example.to_ids(strings, end=True)) == strings
+
+
+def test_translate_from_scratch_trains_and_translates(monkeypatch, capsys):
+    example = load(EXAMPLES[0].with_stem("translate_from_scratch"))
+    train, held_out = example.phrases(count=20_000, held_out=10)
+    monkeypatch.setattr(example, "phrases", lambda: (train[:300], held_out))
+    example.main(steps=2)
+    assert "Exact match on 10 sentences of unseen combinations" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Draws what the model of `make demo` looks at while it reverses a string of digits.
+"""Draws what the model of `examples/reverse_digits.py` looks at while it reverses a string.
 
 python docs/pictures/draw_reversal.py [runs/reverse_digits/model.keras]
 """

@@ -54,6 +54,8 @@ class Batches:
         shuffle=True,
         batch_multiple=1,
     ):
+        if not pairs:
+            raise ValueError("Batches are made of pairs of sentences. Received: none")
         lengths = np.array([(len(source) + 1, len(target) + 1) for source, target in pairs])
         self.dropped = Counter()
         kept = self._keep(lengths.max(axis=1) <= max_length, f"longer than {max_length} tokens")

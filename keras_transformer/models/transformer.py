@@ -151,11 +151,10 @@ class Transformer(keras.Model):
 
     def encode(self, source):
         """The encoder alone: ids (B, S) to the memory (B, S, D) and its mask (B, S)."""
-        mask = padding_mask(source)
         memory = self.source_embedding(source)
         for layer in self.encoder:
-            memory = layer(memory, mask=mask)
-        return memory, mask
+            memory = layer(memory)  # Keras hands the mask on
+        return memory, padding_mask(source)
 
     def start(self, source, length):
         """What `step` needs to begin: the encoded source, and room for the translation.

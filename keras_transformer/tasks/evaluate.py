@@ -2,14 +2,24 @@
 
 import time
 
+from keras_transformer.data import describe_dropped
 from keras_transformer.tasks.corpus import load_pairs
+from keras_transformer.tasks.display import console
 from keras_transformer.tasks.translate import Translator
 
 # Those of sacreBLEU that need nothing further to be installed.
 TOKENIZERS = ("13a", "none", "intl", "char", "zh")
 
 
-def evaluate(run, data=None, source=None, target=None, tokenize="13a", show_progress=False):
+def evaluate(
+    run,
+    data=None,
+    source=None,
+    target=None,
+    tokenize="13a",
+    skip_bad_lines=False,
+    show_progress=False,
+):
     """Translates the source sentences of a test set and compares with its target sentences.
 
     Args:
@@ -19,6 +29,7 @@ def evaluate(run, data=None, source=None, target=None, tokenize="13a", show_prog
         target: its translation, line by line.
         tokenize: how sacreBLEU splits words: "13a", its default, or "none" for text that is
             tokenised already; see its documentation for others.
+        skip_bad_lines: leave out lines that are not UTF-8 instead of stopping.
         show_progress: whether to show a bar.
 
     Returns:
@@ -26,7 +37,7 @@ def evaluate(run, data=None, source=None, target=None, tokenize="13a", show_prog
         loading aside), `bleu_signature` and `chrf_signature`, and `outputs`, a list of (source,
         reference, translation).
     """
-    pairs = load_test_pairs(data, source, target)
+    pairs = load_test_pairs(data, source, target, skip_bad_lines)
     translator = Translator.load(run)
     sources, references = map(list, zip(*pairs, strict=True))
     translator(sources[:1])  # traces the decoder
@@ -41,11 +52,13 @@ def evaluate(run, data=None, source=None, target=None, tokenize="13a", show_prog
     }
 
 
-def load_test_pairs(data, source, target):
+def load_test_pairs(data, source, target, skip_bad_lines=False):
     """The pairs to evaluate with; of the embedded corpus, those held out."""
     if (data is None) == (source is None) or (source is None) != (target is None):
         raise ValueError("Give either --data, or both --source and --target")
-    pairs, _ = load_pairs(data, source, target, held_out=True)
+    pairs, dropped = load_pairs(data, source, target, skip_bad_lines, held_out=True)
+    if dropped:
+        console.print(f"Left out of the test pairs: {describe_dropped(dropped)}", markup=False)
     return pairs
 
 

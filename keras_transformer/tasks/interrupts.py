@@ -1,6 +1,7 @@
 """Ctrl-C that loses nothing."""
 
 import signal
+import threading
 
 import keras
 
@@ -21,6 +22,8 @@ class StopOnInterrupt(keras.callbacks.Callback):
         self.before = {}
 
     def on_train_begin(self, logs=None):
+        if threading.current_thread() is not threading.main_thread():
+            return  # Python lets no other thread handle signals
         for number in (signal.SIGINT, signal.SIGTERM):
             self.before[number] = signal.signal(number, self._remember)
 

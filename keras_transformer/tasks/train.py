@@ -158,9 +158,10 @@ def fit(model, train_batches, valid_batches, folder, settings, progress, log):
     steps = train_batches.steps
     checkpoints = Checkpoints(folder.checkpoints, progress)
     show = ShowTraining(progress, steps, log)
+    limit = StopAfter(progress, settings.max_steps, settings.max_minutes)
     callbacks = [
         CountProgress(progress, steps),
-        StopAfter(progress, settings.max_steps, settings.max_minutes),
+        limit,
         MetricsFile(folder.path / "metrics.csv", progress, train_batches.tokens / steps),
         KeepBest(progress, lambda: folder.save_model(model), patience=settings.patience),
         keras.callbacks.TensorBoard(folder.path / "tensorboard", write_graph=False),
@@ -170,6 +171,8 @@ def fit(model, train_batches, valid_batches, folder, settings, progress, log):
     ]
     try:
         for first, last, steps_per_epoch in parts(progress, steps, settings.epochs):
+            if limit.reached() or progress.epochs_since_best >= settings.patience:
+                break
             model.fit(
                 train_batches.dataset(first, progress.step_in_epoch),
                 validation_data=valid_batches.dataset(endless=False),
@@ -180,8 +183,6 @@ def fit(model, train_batches, valid_batches, folder, settings, progress, log):
                 shuffle=False,  # the batches come shuffled
                 verbose=0,
             )
-            if model.stop_training:
-                break
     except KeyboardInterrupt:
         log.say(f"Interrupted after step {progress.step:,}; go on with --resume")
         raise

@@ -1,5 +1,7 @@
 """Keeping the model that was best on the validation set, and stopping when none better comes."""
 
+import math
+
 import keras
 
 
@@ -19,6 +21,11 @@ class KeepBest(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         value = float(logs[self.watch])
+        if not math.isfinite(value):
+            raise ValueError(
+                f"The training has run away, {self.watch} is {value}: begin again with a lower "
+                "learning rate, or more warm-up steps"
+            )
         if self.progress.best is None or value < self.progress.best:
             self.progress.best = value
             self.progress.epochs_since_best = 0

@@ -76,8 +76,12 @@ class StopAfter(keras.callbacks.Callback):
         super().__init__()
         self.progress, self.steps, self.minutes = progress, steps, minutes
 
-    def on_train_batch_end(self, batch, logs=None):
+    def reached(self):
+        """Whether it is enough."""
         enough_steps = self.steps is not None and self.progress.step >= self.steps
         enough_minutes = self.minutes is not None and self.progress.seconds >= 60 * self.minutes
-        if enough_steps or enough_minutes:
+        return enough_steps or enough_minutes
+
+    def on_train_batch_end(self, batch, logs=None):
+        if self.reached():
             self.model.stop_training = True

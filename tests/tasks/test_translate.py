@@ -1,14 +1,12 @@
 """Translating: a line's translation is its own, and one trace serves all."""
 
-import functools
-import operator
-
 import numpy as np
 import pytest
 
 from keras_transformer.data import phrases
 from keras_transformer.tasks import RunFolder, Translator, evaluate, translate
 from keras_transformer.tasks.evaluate import score
+from keras_transformer.tasks.translate import one_line
 
 
 @pytest.fixture
@@ -47,9 +45,13 @@ def test_a_long_line_is_translated_in_pieces(trained):
     translator = Translator.load(trained)
     ids = translator.tokenizers[0].encode("the dog " * 400)
     pieces = translator._pieces(ids)
-    assert functools.reduce(operator.iadd, pieces, []) == ids
+    assert [token for piece in pieces for token in piece] == ids
     assert max(map(len, pieces)) == 255
     assert translator(["the dog " * 400])[0]
+
+
+def test_an_output_is_one_line():
+    assert one_line(" a\nb\r\u2028c \x85 d") == "a b c d"
 
 
 def test_translate_is_the_function_for_it(trained):
