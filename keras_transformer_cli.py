@@ -95,7 +95,7 @@ def train(
         keras-transformer train --data phrases --out runs/phrases
     """
     settings = {
-        name: str(value) if isinstance(value, Path) else value
+        name: value
         for name, value in locals().items()
         if value is not None and name not in ("out", "resume", "overwrite")
     }

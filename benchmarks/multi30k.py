@@ -62,7 +62,8 @@ def report_training(folder):
     best = min(rows, key=lambda row: float(row["val_perplexity"]))
     print(
         f"Training: {len(data['shapes'])} shapes, {data['padding']:.1%} padding, "
-        f"{len(rows)} epochs, {rows[-1]['step']} steps, {float(rows[-1]['seconds']) / 60:.1f} minutes, "
+        f"{len(rows)} epochs, {rows[-1]['step']} steps, "
+        f"{float(rows[-1]['seconds']) / 60:.1f} minutes, "
         f"{speeds[len(speeds) // 2]:,} tokens/s (median of epochs; {speeds[0]:,} to {speeds[-1]:,})"
     )
     print(f"Best epoch: {best['epoch']}, validation perplexity {float(best['val_perplexity']):.2f}")

@@ -24,7 +24,8 @@ class Batches:
         pairs: a list of (source ids, target ids), without start and end tokens.
         batch_tokens: B is as large as `B * max(S, T) <= batch_tokens` allows.
         max_length: pairs with a longer side, its end token included, are left out.
-        shapes: how many shapes; or the shapes of another `Batches`, to have no further ones.
+        shapes: how many shapes; or the shapes of another `Batches`, to have no further ones, but
+            for one if some pair is longer than them all.
         seed: the order of an epoch depends on the seed and the epoch's number, on nothing else.
         shuffle: whether there is any order but the given one.
         batch_multiple: what B must be a multiple of, such as the number of devices.
@@ -67,9 +68,10 @@ class Batches:
             )
         if isinstance(shapes, int):
             shapes = fit_shapes(lengths[kept], shapes)
-        bucket = cheapest_shapes(lengths[kept], shapes)
-        fitting = self._keep(bucket >= 0, "longer than any batch shape")
-        kept, self.bucket = kept[fitting], bucket[fitting]
+        self.bucket = cheapest_shapes(lengths[kept], shapes)
+        if (self.bucket < 0).any():
+            shapes = np.concatenate([shapes, [np.concatenate([shapes, lengths[kept]]).max(axis=0)]])
+            self.bucket = cheapest_shapes(lengths[kept], shapes)
         if batch_tokens < shapes.max() * batch_multiple:
             raise ValueError(
                 "A batch must have room for the longest sentence: `batch_tokens` must be at least "

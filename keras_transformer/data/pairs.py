@@ -55,7 +55,7 @@ def read_texts(path):
     texts = []
     for number, line in enumerate(read_lines(path), start=1):
         try:
-            texts.append(line.decode())
+            texts.append(line.decode().strip())
         except UnicodeDecodeError:
             raise ValueError(f"{path}, line {number} is not UTF-8") from None
     return texts
@@ -72,15 +72,16 @@ def read_lines(path):
         raise ValueError(f"{path} is a folder, a text file is needed")
     if not path.exists():
         raise ValueError(f"{path} does not exist")
-    with path.open("rb") as file:
-        start = file.read(2)
-    if not start:
-        raise ValueError(f"{path} is empty")
-    with (gzip.open if start == GZIP_MAGIC else open)(path, "rb") as file:
+    # Opened once: what was read from a pipe is gone.
+    with path.open("rb") as raw:
+        start = raw.peek(2)[:2]
+        if not start:
+            raise ValueError(f"{path} is empty")
+        file = gzip.GzipFile(fileobj=raw) if start == GZIP_MAGIC else raw
         try:
             for number, line in enumerate(file):
                 line = line.removeprefix(BYTE_ORDER_MARK) if number == 0 else line
-                yield line.removesuffix(b"\n").removesuffix(b"\r").strip()
+                yield line.removesuffix(b"\n").removesuffix(b"\r")
         except (EOFError, gzip.BadGzipFile, gzip.zlib.error):
             raise ValueError(f"{path} is a damaged gzip file") from None
 
@@ -102,17 +103,17 @@ def _side_by_side(source, target):
 
 
 def _columns(line):
-    return tuple(column.strip() for column in line.split(b"\t")[:2])
+    return tuple(line.split(b"\t")[:2])
 
 
 def _texts(row, names):
     """Both sentences as text; or the file and what is wrong with its line."""
-    if len(row) < 2 and row[0]:
+    if len(row) < 2 and row[0].strip():
         return None, (names[0], "has no tab between two columns")
     texts = []
     for line, name in zip(row, names, strict=False):
         try:
-            texts.append(line.decode())
+            texts.append(line.decode().strip())
         except UnicodeDecodeError:
             return None, (name, "is not UTF-8")
     return tuple(texts), None

@@ -60,6 +60,7 @@ class ShowTraining(keras.callbacks.Callback):
         self.progress, self.steps_per_epoch, self.log = progress, steps_per_epoch, log
 
     def on_train_begin(self, logs=None):
+        self.close()  # a resumed training calls `fit` twice
         self.bar = progress_bar()
         self.bar.start()
 

@@ -7,17 +7,18 @@ import keras
 
 
 class StopOnInterrupt(keras.callbacks.Callback):
-    """On Ctrl-C or SIGTERM finishes the step, calls `save` and raises `KeyboardInterrupt`.
+    """On Ctrl-C or SIGTERM finishes the step, saves a checkpoint and raises `KeyboardInterrupt`.
 
-    A second Ctrl-C interrupts at once.
+    After the last step of an epoch it finishes the epoch. A second Ctrl-C interrupts at once.
 
     Args:
-        save: a function of no arguments.
+        progress: a `training.Progress`.
+        checkpoints: the `training.Checkpoints`, which must come before in the list of callbacks.
     """
 
-    def __init__(self, save):
+    def __init__(self, progress, checkpoints):
         super().__init__()
-        self.save = save
+        self.progress, self.checkpoints = progress, checkpoints
         self.wanted = False
         self.before = {}
 
@@ -29,16 +30,21 @@ class StopOnInterrupt(keras.callbacks.Callback):
 
     def _remember(self, number, frame):
         self.wanted = True
-        self._restore()
+        self.restore()
 
     def on_train_batch_end(self, batch, logs=None):
+        if self.wanted and not self.progress.epoch_is_ending():
+            self.checkpoints.save()
+            raise KeyboardInterrupt
+
+    def on_epoch_end(self, epoch, logs=None):
         if self.wanted:
-            self.save()
             raise KeyboardInterrupt
 
     def on_train_end(self, logs=None):
-        self._restore()
+        self.restore()
 
-    def _restore(self):
+    def restore(self):
+        """Gives signals back to who had them; also needed when `fit` has raised an error."""
         for number, handler in self.before.items():
             signal.signal(number, handler)

@@ -1,5 +1,6 @@
 """A trained run as a folder, which is all that any later command needs."""
 
+import contextlib
 import json
 import os
 import platform
@@ -66,6 +67,8 @@ class RunFolder:
         except OSError as error:
             raise OSError(f"{path} could not be made: {error.strerror or error}") from error
         finally:
+            if old.exists() and not path.exists():
+                old.rename(path)
             shutil.rmtree(new, ignore_errors=True)
             shutil.rmtree(old, ignore_errors=True)
         return cls(path)
@@ -78,10 +81,14 @@ class RunFolder:
 
     def save_model(self, model):
         """Saves the model for use, without the state of its optimizer."""
-        write_whole(
-            self.path / "model.keras",
-            lambda path: keras.saving.save_model(model, path, include_optimizer=False),
-        )
+        with uncompiled(model):
+            write_whole(self.path / "model.keras", model.save)
+
+    def change_config(self, **parts):
+        """Writes some parts of `config.json` anew."""
+        self.config.update(parts)
+        text = json.dumps(self.config, indent=2) + "\n"
+        write_whole(self.path / "config.json", lambda path: path.write_text(text))
 
     def load_model(self):
         """The best model so far."""
@@ -99,6 +106,17 @@ class RunFolder:
     def checkpoints(self):
         """The folder of the checkpoints."""
         return self.path / "checkpoints"
+
+
+@contextlib.contextmanager
+def uncompiled(model):
+    """The model without its optimizer, whose state would make its file three times as large."""
+    optimizer = model.optimizer
+    model.optimizer, model.compiled = None, False
+    try:
+        yield
+    finally:
+        model.optimizer, model.compiled = optimizer, True
 
 
 def check_free(path, overwrite):

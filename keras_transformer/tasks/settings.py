@@ -1,10 +1,12 @@
 """What a training can be told, and what it does when it is not told."""
 
+import os
 from dataclasses import asdict, dataclass, fields
 
 from keras_transformer.models.transformer import SIZES
 
 PHRASES = "phrases"
+FILES = ("data", "source", "target", "valid_data", "valid_source", "valid_target")
 
 # What suits a size, besides its shape.
 TRAINING_OF_SIZE = {
@@ -94,6 +96,9 @@ class Settings:
     as_dict = asdict
 
     def __post_init__(self):
+        for name in FILES:
+            path = getattr(self, name)
+            setattr(self, name, None if path is None else os.fspath(path))
         self._check_data()
         if self.size not in SIZES:
             raise ValueError(

@@ -79,16 +79,19 @@ def train(out, resume=False, overwrite=False, **settings):
         }
         distinct = tokenizers if settings.separate_vocabularies else tokenizers[:1]
         folder = RunFolder.create(out, config, distinct, overwrite)
-    elif checkpoint := last_checkpoint(folder.checkpoints):
-        progress = load_checkpoint(checkpoint, model)
-        log.say(f"Going on after step {progress.step:,}")
+    else:
+        folder.change_config(training=settings.as_dict())
+        checkpoint = last_checkpoint(folder.checkpoints)
+        if checkpoint is not None:
+            progress = load_checkpoint(checkpoint, model)
+            log.say(f"Going on after step {progress.step:,}")
     log.keep_in(folder.path / "train.log")
 
     fit(model, train_batches, valid_batches, folder, settings, progress, log)
-    log.say(
-        f"Done after {progress.step:,} steps and {progress.seconds / 60:.1f} minutes. Best "
-        f"validation perplexity {progress.best:.2f}, saved as {folder.path / 'model.keras'}"
-    )
+    log.say(f"Done after {progress.step:,} steps and {progress.seconds / 60:.1f} minutes")
+    if progress.best is not None:
+        where = folder.path / "model.keras"
+        log.say(f"Best validation perplexity {progress.best:.2f}, saved as {where}")
     return folder
 
 
@@ -158,6 +161,7 @@ def fit(model, train_batches, valid_batches, folder, settings, progress, log):
     steps = train_batches.steps
     checkpoints = Checkpoints(folder.checkpoints, progress)
     show = ShowTraining(progress, steps, log)
+    interrupt = StopOnInterrupt(progress, checkpoints)
     limit = StopAfter(progress, settings.max_steps, settings.max_minutes)
     callbacks = [
         CountProgress(progress, steps),
@@ -167,7 +171,7 @@ def fit(model, train_batches, valid_batches, folder, settings, progress, log):
         keras.callbacks.TensorBoard(folder.path / "tensorboard", write_graph=False),
         show,
         checkpoints,
-        StopOnInterrupt(checkpoints.save),
+        interrupt,
     ]
     try:
         for first, last, steps_per_epoch in parts(progress, steps, settings.epochs):
@@ -188,6 +192,7 @@ def fit(model, train_batches, valid_batches, folder, settings, progress, log):
         raise
     finally:
         show.close()
+        interrupt.restore()
 
 
 def parts(progress, steps, epochs):

@@ -47,7 +47,7 @@ class Translator:
         """Translates a list of lines; an empty line stays empty."""
         pieces = [
             (number, piece)
-            for number, ids in enumerate(self.tokenizers[0].encode(list(lines)))
+            for number, ids in enumerate(self.tokenizers[0].encode([clean(line) for line in lines]))
             for piece in self._pieces(ids)
         ]
         translated = [[] for _ in lines]
@@ -137,6 +137,11 @@ def _chunks(file, size):
             chunk = []
     if chunk:
         yield chunk
+
+
+def clean(line):
+    """The line as `data.read_pairs` would read it: no byte order mark, no white space around."""
+    return line.removeprefix("\ufeff").strip()
 
 
 def one_line(text):

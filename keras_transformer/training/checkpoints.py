@@ -72,7 +72,8 @@ class Checkpoints(keras.callbacks.Callback):
         self.last = time.monotonic()
 
     def on_train_batch_end(self, batch, logs=None):
-        if time.monotonic() - self.last >= self.every_seconds:
+        due = time.monotonic() - self.last >= self.every_seconds
+        if due and not self.progress.epoch_is_ending():
             self.save()
 
     def on_epoch_end(self, epoch, logs=None):

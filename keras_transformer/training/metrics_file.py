@@ -11,7 +11,8 @@ from keras_transformer.training.files import write_whole
 class MetricsFile(keras.callbacks.Callback):
     """Writes the metrics of every epoch to a CSV file, anew each time and as a whole.
 
-    After a resume from an earlier checkpoint the file therefore never has an epoch twice.
+    The file therefore never has an epoch twice: not after a resume from an earlier checkpoint, and
+    not when a training was stopped within an epoch, whose row gives way to that of its rest.
 
     Args:
         path: of the file.
@@ -41,7 +42,8 @@ class MetricsFile(keras.callbacks.Callback):
             "learning_rate": float(ops.convert_to_numpy(self.model.optimizer.learning_rate)),
             **{name: float(value) for name, value in logs.items()},
         }
-        self.progress.rows.append(row)
+        earlier = [row for row in self.progress.rows if row["epoch"] <= epoch]
+        self.progress.rows[:] = [*earlier, row]
         write_whole(self.path, self._write)
 
     def _write(self, path):

@@ -18,6 +18,7 @@ class Progress:
         best: the best value of what is watched, if there was one.
         epochs_since_best: how often that was not improved since.
         rows: the metrics of each epoch.
+        steps_per_epoch: batches of a whole epoch.
     """
 
     epoch: int = 0
@@ -27,8 +28,17 @@ class Progress:
     best: float | None = None
     epochs_since_best: int = 0
     rows: list = field(default_factory=list)
+    steps_per_epoch: int | None = None
 
     as_dict = asdict
+
+    def epoch_is_ending(self):
+        """Whether all batches of the epoch are done, but not its validation.
+
+        No place to stop at: whoever goes on from here would have no batches left, and yet an epoch
+        to end. The end of the epoch follows at once.
+        """
+        return self.step_in_epoch == self.steps_per_epoch
 
 
 class CountProgress(keras.callbacks.Callback):
@@ -41,7 +51,8 @@ class CountProgress(keras.callbacks.Callback):
 
     def __init__(self, progress, steps_per_epoch):
         super().__init__()
-        self.progress, self.steps_per_epoch = progress, steps_per_epoch
+        self.progress = progress
+        progress.steps_per_epoch = steps_per_epoch
 
     def on_train_begin(self, logs=None):
         self.last = time.monotonic()
@@ -53,7 +64,7 @@ class CountProgress(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         self._count_seconds()
-        if self.progress.step_in_epoch == self.steps_per_epoch:
+        if self.progress.epoch_is_ending():
             self.progress.epoch += 1
             self.progress.step_in_epoch = 0
 

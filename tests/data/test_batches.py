@@ -117,9 +117,15 @@ def test_what_is_too_long_is_left_out_and_counted():
 
 def test_shapes_of_other_batches_are_kept():
     train = Batches(make_pairs(), 300, 40, shapes=6)
-    valid = Batches([*make_pairs(20, seed=1), ([5] * 39, [5] * 39)], 300, 40, shapes=train.shapes)
+    valid = Batches(make_pairs(20, seed=1), 300, 40, shapes=train.shapes)
     assert valid.shapes is train.shapes
-    assert valid.dropped == {"longer than any batch shape": 1}
+
+
+def test_a_pair_longer_than_all_given_shapes_gets_one_more():
+    shapes = np.array([[3, 10], [10, 3]])
+    batches = Batches([([5] * 8, [5] * 8), ([5], [5])], 300, 40, shapes=shapes)
+    assert batches.shapes.tolist() == [[3, 10], [10, 3], [10, 10]]
+    assert sorted(len(rows) for _, rows in batches.plan(0)) == [2]
 
 
 def test_padding_is_what_is_not_a_token():

@@ -1,6 +1,8 @@
 """Reading parallel sentences, and everything that can be wrong with files."""
 
 import gzip
+import os
+import threading
 
 import pytest
 
@@ -27,6 +29,22 @@ def test_gzip_is_known_by_its_content(tmp_path):
 def test_a_tsv_file_has_both(tmp_path):
     path = write(tmp_path / "a.tsv", "one\teins\ntwo\tzwei\tsomebody said\n")
     assert read_pairs(path)[0] == [("one", "eins"), ("two", "zwei")]
+
+
+def test_a_tsv_row_with_an_empty_column_is_left_out(tmp_path):
+    path = write(tmp_path / "a.tsv", "one\teins\n\tzwei\tJerry\nthree\t\n")
+    assert read_pairs(path) == ([("one", "eins")], {"empty": 2})
+
+
+def test_nothing_of_a_pipe_is_lost(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    text = "".join(f"source {i}\ttarget {i}\n" for i in range(5000))
+    writer = threading.Thread(target=path.write_text, args=(text,))
+    writer.start()
+    pairs, _ = read_pairs(path)
+    writer.join()
+    assert len(pairs) == 5000
 
 
 def test_only_a_line_feed_ends_a_line(tmp_path):

@@ -8,6 +8,7 @@ import keras_transformer_cli
 from keras_transformer.data import phrases
 from keras_transformer.tasks import train
 
+EPOCHS = 12  # enough for translations that differ and are not empty
 SMALL = {
     "dim": 16,
     "num_heads": 2,
@@ -30,7 +31,7 @@ def pairs_file(tmp_path_factory):
 @pytest.fixture(scope="module")
 def trained(pairs_file, tmp_path_factory):
     out = tmp_path_factory.mktemp("runs") / "trained"
-    train(out, data=str(pairs_file), epochs=1, **SMALL)
+    train(out, data=str(pairs_file), epochs=EPOCHS, **{**SMALL, "learning_rate": 0.01})
     return out
 
 

@@ -87,7 +87,9 @@ def test_every_line_gives_exactly_one_line(command, trained, monkeypatch):
         "word " * 10_000,
         "a\u2028b\x0bc\rd",
         "\x00\x01",
-        "the dog sleeps",
+        "\r",
+        "\u00a0\u3000",
+        "the dog sleeps\r",
     ]
     stdin = io.TextIOWrapper(io.BytesIO("\n".join(lines).encode() + b"\n"))
     monkeypatch.setattr(sys, "stdin", stdin)
@@ -95,7 +97,7 @@ def test_every_line_gives_exactly_one_line(command, trained, monkeypatch):
     assert code == 0
     translations = printed.removesuffix("\n").split("\n")
     assert len(translations) == len(lines)
-    assert translations[1] == translations[2] == ""
+    assert translations[1] == translations[2] == translations[-3] == translations[-2] == ""
     assert translations[0] == translations[-1]
 
 
@@ -169,7 +171,7 @@ FULL_DISK = """
 import resource, sys
 import keras_transformer_cli
 sys.argv = ["keras-transformer", *sys.argv[2:]]
-resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 keras_transformer_cli.main()
 """
 
@@ -188,7 +190,7 @@ def test_a_full_disk_leaves_what_was_there(trained, tmp_path):
             "--out",
             trained,
             "--epochs",
-            "2",
+            "100",
         ],
         capture_output=True,
         text=True,
@@ -201,7 +203,7 @@ def test_a_full_disk_leaves_what_was_there(trained, tmp_path):
     assert {path: path.read_bytes() for path in trained.rglob("*.keras")} == before
     assert not [path for path in trained.rglob("*") if path.name.startswith(".tmp")]
     Translator.load(trained)(["the dog"])
-    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 150_000
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 50_000
 
 
 def test_the_installed_command_starts_at_once_and_shows_examples():

@@ -1,19 +1,25 @@
 """Training by one function: what it writes, how it goes on, what it refuses."""
 
 import csv
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import zipfile
+from types import SimpleNamespace
 
+import h5py
 import keras
 import numpy as np
 import pytest
-from conftest import SMALL
+from conftest import EPOCHS, SMALL
 
 from keras_transformer.tasks import RunFolder, train
+from keras_transformer.tasks.interrupts import StopOnInterrupt
+from keras_transformer.training import Progress
 
 
 def weights(folder):
@@ -45,14 +51,15 @@ def test_a_run_is_a_folder(trained):
     config = json.loads((trained / "config.json").read_text())
     assert config["format"] == 1
     assert config["model"]["dim"] == 16
-    assert config["training"]["epochs"] == 1
+    assert config["training"]["epochs"] == EPOCHS
     assert config["data"]["train_pairs"] == 196
     assert config["versions"]["keras"] == keras.__version__
     assert any((trained / "tensorboard").rglob("events*"))
     with (trained / "metrics.csv").open() as file:
-        (row,) = csv.DictReader(file)
-    assert float(row["val_perplexity"]) > 1
-    assert float(row["tokens_per_second"]) > 0
+        rows = list(csv.DictReader(file))
+    assert [int(row["epoch"]) for row in rows] == list(range(1, EPOCHS + 1))
+    assert float(rows[0]["val_perplexity"]) > float(rows[-1]["val_perplexity"]) > 1
+    assert float(rows[0]["tokens_per_second"]) > 0
     log = (trained / "train.log").read_text()
     assert "196 pairs to train with, 4 kept back from them to validate" in log
     assert "% padding" in log
@@ -68,6 +75,35 @@ def test_one_seed_one_result_and_resuming_changes_nothing(pairs_file, tmp_path):
     assert same(once, twice)
     train(tmp_path / "other", max_steps=17, seed=1, **options)
     assert not same(once, last_checkpoint_arrays(tmp_path / "other"))
+
+
+def test_interrupted_at_the_last_step_of_an_epoch_it_ends_the_epoch(tmp_path):
+    progress, saved = Progress(step_in_epoch=3, steps_per_epoch=3), []
+    stop = StopOnInterrupt(progress, SimpleNamespace(save=lambda: saved.append(True)))
+    stop.wanted = True
+    stop.on_train_batch_end(2)
+    assert not saved
+    with pytest.raises(KeyboardInterrupt):
+        stop.on_epoch_end(0)
+
+
+def test_resuming_what_is_done_changes_nothing(pairs_file, tmp_path):
+    out = tmp_path / "run"
+    train(out, data=pairs_file, max_steps=2, **SMALL)
+    before = last_checkpoint_arrays(out)
+    train(out, resume=True)
+    assert same(before, last_checkpoint_arrays(out))
+    # What was changed on the way holds for later resumes as well.
+    train(out, resume=True, max_steps=3)
+    assert RunFolder(out).config["training"]["max_steps"] == 3
+
+
+def test_the_model_file_has_no_optimizer(trained):
+    with zipfile.ZipFile(trained / "model.keras") as archive:
+        weights_file = io.BytesIO(archive.read("model.weights.h5"))
+    with h5py.File(weights_file) as weights:
+        assert "optimizer" not in weights
+    assert (trained / "model.keras").stat().st_size < 400_000
 
 
 def test_separate_vocabularies(pairs_file, tmp_path):

@@ -1,5 +1,7 @@
 """A training that stops and goes on is the same training."""
 
+import json
+
 import keras
 import numpy as np
 import pytest
@@ -82,6 +84,9 @@ def test_checkpoints_come_within_an_epoch_too(tmp_path):
     make_model().fit(X, Y, batch_size=4, epochs=1, verbose=0, callbacks=callbacks)
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == ["step-000000015.npz", "step-000000016.npz"]
+    # After the last batch there was none: its epoch had not ended.
+    with np.load(tmp_path / names[-1]) as arrays:
+        assert json.loads(str(arrays["progress"]))["step_in_epoch"] == 0
 
 
 def test_what_could_not_be_written_leaves_the_old_file(tmp_path):
