@@ -28,7 +28,7 @@ def main(run="runs/phrases"):
     last = [name for name in scores if name.endswith("cross_attention")][-1]
     weights = np.array(scores[last])[0].mean(axis=0)  # over the heads
 
-    figure, axis = plt.subplots(figsize=(7.2, 5.2), layout="constrained")
+    figure, axis = plt.subplots(figsize=(5.2, 5.6), layout="constrained")
     axis.imshow(weights, cmap="Blues", vmin=0, vmax=1)
     axis.set_xticks(range(len(source) + 1), [*pieces(tokenizer, source), "end"], rotation=45)
     axis.set_yticks(range(len(target) + 1), [*pieces(tokenizer, target), "end"])

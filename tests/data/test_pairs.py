@@ -102,6 +102,7 @@ def test_a_tsv_line_without_a_tab_is_found_by_its_number(tmp_path):
         (gzip.compress(b"one\n" * 1000)[:-9], "is a damaged gzip file"),
         (b"\x1f\x8bnonsense", "is a damaged gzip file"),
     ],
+    ids=["no byte", "empty lines", "cut off", "not gzip at all"],
 )
 def test_a_file_without_sentences_is_refused(tmp_path, content, complaint):
     path = write(tmp_path / "a", content)

@@ -47,7 +47,10 @@ def test_a_long_line_is_translated_in_pieces(trained):
     pieces = translator._pieces(ids)
     assert [token for piece in pieces for token in piece] == ids
     assert max(map(len, pieces)) == 255
-    assert translator(["the dog " * 400])[0]
+    # With a decoder that repeats its source the pieces come back in their order.
+    numbers = " ".join(map(str, range(400)))
+    translator._decode_batch = translator.tokenizers[0].decode
+    assert translator([numbers])[0].replace(" ", "") == numbers.replace(" ", "")
 
 
 def test_an_output_is_one_line():

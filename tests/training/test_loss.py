@@ -61,6 +61,20 @@ def gradient_of(function, variable):
     return np.array(tape.gradient(loss, variable.value))
 
 
+def test_a_model_learns_with_it():
+    keras.utils.set_random_seed(0)
+    ids = np.random.default_rng(0).integers(1, 7, size=(32, 5))
+    model = keras.Sequential(
+        [keras.Input((5,), dtype="int32"), keras.layers.Embedding(7, 16), keras.layers.Dense(7)]
+    )
+    model.compile(keras.optimizers.Adam(0.05), SmoothedCrossentropy(0.0))
+    weights = np.full(ids.shape, 1 / ids.size, "float32")
+    history = model.fit(ids, ids, batch_size=32, epochs=30, sample_weight=weights, verbose=0)
+    first, last = history.history["loss"][0], history.history["loss"][-1]
+    np.testing.assert_allclose(first, np.log(7), rtol=0.1)  # knows nothing yet
+    assert last < 0.1
+
+
 def test_large_logits_overflow_nowhere():
     logits = np.array([[[1e4, -1e4, 0.0]]], "float32")
     loss = SmoothedCrossentropy(0.1)([[0]], logits, [[1.0]])
