@@ -1,4 +1,4 @@
-"""A small run, trained once for all tests of a module, and the command line in this process."""
+"""A small run, trained once for all tests, which must leave it as it is; and the command line."""
 
 import sys
 
@@ -20,7 +20,7 @@ SMALL = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def pairs_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "pairs.tsv"
     pairs, _ = phrases(count=200, held_out=0)
@@ -28,7 +28,7 @@ def pairs_file(tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def trained(pairs_file, tmp_path_factory):
     out = tmp_path_factory.mktemp("runs") / "trained"
     train(out, data=str(pairs_file), epochs=EPOCHS, **{**SMALL, "learning_rate": 0.01})

