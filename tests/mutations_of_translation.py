@@ -53,10 +53,10 @@ MUTATIONS = [
         "data/test_shapes.py::test_they_beat_as_many_shapes_of_equal_steps",
     ),
     Mutation(
-        "the encoder is used without its mask in decoding",
+        "decoding sees the source's padding",
         "models/transformer.py",
-        "block.start(batch_size, length, memory, mask)",
-        "block.start(batch_size, length, memory, None)",
+        "return memory, padding_mask(source)",
+        "return memory, padding_mask(source + 1)",
         "models/test_transformer.py::test_a_sentence_alone_equals_the_same_in_any_batch",
     ),
     Mutation(
