@@ -19,16 +19,21 @@ def check_layer(make, inputs, **options):
         inputs: NumPy arrays by the name of the call's argument or the model's input.
         options: `causal`, `padding`, `attention_masks`, `tolerance`; see `Subject`.
 
+    Returns:
+        The names of the checks that were made; a layer that is not causal, say, has no future to
+        look into.
+
     Raises:
         AssertionError: with the name of what does not hold.
 
     >>> from keras_transformer import FeedForward
     >>> x = np.random.default_rng(0).normal(size=(2, 3, 8)).astype("float32")
-    >>> check_layer(lambda: FeedForward(dim=8, ffn_dim=16), {"x": x})
+    >>> made = check_layer(lambda: FeedForward(dim=8, ffn_dim=16), {"x": x})
+    >>> "check_padding" in made, "check_future" in made
+    (True, False)
     """
     subject = Subject(make, inputs, **options)
-    for check in CHECKS:
-        check(subject)
+    return [check.__name__ for check in CHECKS if check(subject)]
 
 
 def check_padding(subject):
@@ -45,6 +50,7 @@ def check_padding(subject):
                 given = ", ".join(options) or "no attention mask"
                 claim = f"padding `{name}` on the {side}, with {given}, changes the output"
                 subject.agree(claim, output, plain)
+    return True
 
 
 def check_mask(subject):
@@ -52,16 +58,17 @@ def check_mask(subject):
     layer = subject.made()
     padded, masks = subject.padded(subject.main, "right")
     if isinstance(layer, keras.Model) or not masks:
-        return
+        return False
     carried = getattr(subject.call(layer, padded, masks), "_keras_mask", None)
     if carried is None or not np.array_equal(carried, masks[subject.main]):
         raise AssertionError("the mask is not handed on with the output")
+    return True
 
 
 def check_future(subject):
     """The output of a causal layer does not depend on later tokens, and does on its own."""
     if not subject.causal:
-        return
+        return False
     layer = subject.made()
     original = subject.inputs[subject.main]
     before = to_array(subject.call(layer, subject.inputs))
@@ -73,13 +80,14 @@ def check_future(subject):
         subject.agree(claim, after[:, :now], before[:, :now])
         if not np.array_equal(changed, original) and np.allclose(after[:, now], before[:, now]):
             raise AssertionError("the output does not depend on the input")
+    return True
 
 
 def check_cache(subject):
     """`start` and `step` of a causal layer, if it has them, give what `call` gives."""
     layer = subject.made()
     if not (subject.causal and hasattr(layer, "start") and hasattr(layer, "step")):
-        return
+        return False
     whole = subject.call(layer, subject.inputs)
     tensors = {name: ops.convert_to_tensor(array) for name, array in subject.inputs.items()}
     x = tensors.pop(subject.main)
@@ -91,6 +99,7 @@ def check_cache(subject):
             output, state = layer.step(x[:, begin:end], position_of(begin), state)
             outputs.append(to_array(output))
         subject.agree("cached steps differ", np.concatenate(outputs, axis=1), whole)
+    return True
 
 
 def check_config(subject):
@@ -103,6 +112,7 @@ def check_config(subject):
     again.set_weights(layer.get_weights())
     output, expected = (subject.call(one, subject.inputs) for one in (again, layer))
     subject.agree("a layer made from its config differs", output, expected)
+    return True
 
 
 def check_saving(subject):
@@ -113,6 +123,7 @@ def check_saving(subject):
         model.save(path)
         loaded = keras.models.load_model(path)
     subject.agree("loaded differs from saved", loaded(subject.inputs), model(subject.inputs))
+    return True
 
 
 def check_shapes(subject):
@@ -124,6 +135,7 @@ def check_shapes(subject):
         symbolic = tuple(subject.model(layer, known).output.shape)
         if symbolic != expected:
             raise AssertionError(f"the symbolic shape is {symbolic} and should be {expected}")
+    return True
 
 
 def check_mixed_precision(subject):
@@ -147,6 +159,7 @@ def check_mixed_precision(subject):
         masks = {n: np.zeros(a.shape[:2], bool) for n, a in nothing.items() if is_vectors(a)}
         if not np.isfinite(to_array(subject.call(layer, nothing, masks))).all():
             raise AssertionError(f"{half} is not finite where everything is padding")
+    return True
 
 
 def check_fit(subject):
@@ -166,6 +179,7 @@ def check_fit(subject):
         subject.agree("compiled, the loss differs", history["loss"][0], np.mean(output**2))
     if all(np.array_equal(a, b) for a, b in zip(before, model.get_weights(), strict=True)):
         raise AssertionError("no weight moves in a training step")
+    return True
 
 
 CHECKS = (

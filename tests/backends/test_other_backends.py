@@ -47,8 +47,8 @@ def test_a_stack_learns_what_it_is_shown():
 @pytest.mark.parametrize("kind", BLOCKS)
 def test_blocks_decode_and_save(kind):
     subject = Subject(lambda: make_block(kind), block_inputs(kind), causal=kind != "encoder")
-    check_cache(subject)
-    check_saving(subject)
+    assert check_cache(subject) == (kind != "encoder")
+    assert check_saving(subject)
 
 
 @pytest.mark.parametrize("positions", [None, "rotary", "alibi", "relative"])

@@ -12,13 +12,16 @@ from keras_transformer.testing.subject import to_array
 
 @pytest.mark.parametrize("kind", BLOCKS)
 def test_a_block_keeps_every_promise(kind, options):
-    check_layer(
+    causal = kind != "encoder"
+    made = check_layer(
         lambda: make_block(kind, **options),
         block_inputs(kind),
-        causal=kind != "encoder",
+        causal=causal,
         attention_masks=attention_masks(kind),
         tolerance=2e-5,
     )
+    assert ("check_future" in made) == ("check_cache" in made) == causal
+    assert len(made) == (9 if causal else 7)
 
 
 @pytest.mark.parametrize("kind", BLOCKS)

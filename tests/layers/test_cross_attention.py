@@ -42,11 +42,12 @@ def test_each_head_is_a_scaled_softmax_mean_of_the_memory():
 
 @pytest.mark.parametrize("kv_heads", [4, 2, 1])
 def test_it_keeps_every_promise(kv_heads):
-    check_layer(
+    made = check_layer(
         lambda: MultiHeadCrossAttention(8, 4, num_kv_heads=kv_heads),
         random_inputs(),
         attention_masks={"attention_mask": ("x", "memory")},
     )
+    assert len(made) == 7  # no future, no cache
 
 
 def test_steps_with_a_mask_equal_the_whole():

@@ -60,12 +60,13 @@ def test_each_head_looks_at_its_own_features():
 
 @pytest.mark.parametrize("variant", full_product(VARIANTS), ids=str)
 def test_it_keeps_every_promise(variant):
-    check_layer(
+    made = check_layer(
         lambda: MultiHeadSelfAttention(8, 4, num_kv_heads=2, **variant),
         {"x": random_input()},
         causal=variant["causal"],
         attention_masks={"attention_mask": ("x", "x")},
     )
+    assert len(made) == (9 if variant["causal"] else 7)  # otherwise no future, no cache
 
 
 @pytest.mark.parametrize("positions", [None, "rotary", "alibi", "relative"])
