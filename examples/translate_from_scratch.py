@@ -5,8 +5,8 @@
     our farmer will not take this biscuit    notre fermier ne prendra pas ce biscuit
 
 Everything the command line does, in one file: a vocabulary, batches of few shapes, layers stacked
-in a functional model, `model.fit`, and greedy decoding with a cache. Three to four minutes on two
-cores; some 97 % of sentences made of unseen combinations of words come out without a mistake.
+in a functional model, `model.fit`, and greedy decoding with a cache. The settings are those of
+`make demo`, and so are its few minutes on two cores.
 """
 
 import argparse

@@ -50,17 +50,6 @@ def read_pairs(source, target=None, skip_bad_lines=False):
     return pairs, dropped
 
 
-def read_texts(path):
-    """The lines of one file as text, empty ones included; what is not UTF-8 is an error."""
-    texts = []
-    for number, line in enumerate(read_lines(path), start=1):
-        try:
-            texts.append(line.decode().strip())
-        except UnicodeDecodeError:
-            raise ValueError(f"{path}, line {number} is not UTF-8") from None
-    return texts
-
-
 def read_lines(path):
     """The lines of a file, plain or gzip, as bytes, without their ends.
 

@@ -13,6 +13,7 @@ from keras_transformer.layers import (
     padding_mask,
 )
 from keras_transformer.layers.arguments import check_choice, check_positive
+from keras_transformer.layers.serialization import register
 
 SIZES = {
     # Wu et al. 2021, for small corpora; then the two of Vaswani et al. 2017, table 3.
@@ -25,7 +26,7 @@ SIZES = {
 NOT_ARGUMENTS = ("self", "__class__")
 
 
-@keras.saving.register_keras_serializable(package="keras_transformer")
+@register
 class Transformer(keras.Model):
     """An encoder-decoder: ids of a sentence and of its translation so far in, logits out.
 

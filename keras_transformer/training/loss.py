@@ -67,7 +67,7 @@ def _crossentropy(labels, logits, smoothing):
     """`log Z - (1 - e) logit_y - e mean_v logit_v`, (B, T), with a gradient written by hand.
 
     The gradient, `p - (1 - e) onehot_y - e/V`, takes few passes over the (B, T, V) logits; what
-    automatic differentiation makes of the formula takes many, half the time of a training step.
+    automatic differentiation makes of the formula takes many, a quarter more of a training step.
     """
 
     @ops.custom_gradient

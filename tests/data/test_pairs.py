@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from keras_transformer.data import describe_dropped, read_pairs, read_texts
+from keras_transformer.data import describe_dropped, read_pairs
 
 
 def write(path, content):
@@ -115,9 +115,3 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path):
         read_pairs(tmp_path / "nowhere")
     with pytest.raises(ValueError, match="is a folder, a text file is needed"):
         read_pairs(tmp_path)
-
-
-def test_read_texts_keeps_empty_lines_and_finds_bad_ones(tmp_path):
-    assert read_texts(write(tmp_path / "a", "one\n\nthree")) == ["one", "", "three"]
-    with pytest.raises(ValueError, match="line 2 is not UTF-8"):
-        read_texts(write(tmp_path / "b", b"one\n\xff"))
