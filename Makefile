@@ -4,14 +4,17 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PYTEST = $(BIN)/python -m pytest
 
-.PHONY: help demo test test-all test-backends test-wheel test-mutations lint docs pictures clean
+.PHONY: help demo test test-all test-backends test-wheel test-serving-skew test-device server-ops test-mutations lint docs pictures clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-demo: $(VENV)/.installed ## learn to translate English to French in three minutes
+demo: $(VENV)/.installed-serving ## learn to translate English to French in three minutes, and serve it
 	$(BIN)/keras-transformer train --data phrases --out runs/phrases --overwrite
 	$(BIN)/keras-transformer evaluate runs/phrases --data phrases --examples 6
+	$(BIN)/keras-transformer export runs/phrases --out saved_models/phrases --data phrases
+	$(BIN)/keras-transformer check saved_models/phrases
+	$(BIN)/keras-transformer serve saved_models/phrases --port 0 --ask "the small dog does not see the red house"
 
 test: $(VENV)/.installed-test ## all tests, options in pairs
 	$(PYTEST)
@@ -29,6 +32,29 @@ test-wheel: $(VENV)/.installed-test ## build the wheel, install it in an empty e
 	$(PYTHON) -m venv build/wheel/venv
 	build/wheel/venv/bin/pip install build/wheel/*.whl
 	cd build/wheel && venv/bin/python ../../tests/run_readme.py ../../README.md
+
+# The newest TF Serving is built from an older TensorFlow than ours.
+SKEW = build/serving-2.20.0
+test-serving-skew: $(VENV)/.installed-test $(SKEW) ## run an export with the libraries of TensorFlow 2.20.0
+	TENSORFLOW_LIBRARIES=$(SKEW) $(PYTEST) --numprocesses=0 tests/export/test_serving_skew.py
+
+$(SKEW):
+	mkdir -p $@.wheels
+	$(BIN)/pip download --no-deps --dest $@.wheels tensorflow==2.20.0 tensorflow-text==2.20.1
+	$(BIN)/python -m zipfile -e $@.wheels/tensorflow-*.whl $@.new
+	$(BIN)/python -m zipfile -e $@.wheels/tensorflow_text-*.whl $@.new
+	mv $@.new $@
+
+server-ops: $(VENV)/.installed-test $(SKEW) ## list the ops that TF Serving has, from TensorFlow's libraries
+	$(BIN)/python -m keras_transformer.export.server_ops
+	$(BIN)/python -m keras_transformer.export.server_ops --libraries $(SKEW) --text-version 2.20.1
+
+test-device: $(VENV)/.installed-test ## translate in an environment without TensorFlow or Keras; after `make demo`
+	$(BIN)/keras-transformer export runs/phrases --out build/tflite/phrases --format tflite --quantize int8
+	$(PYTHON) -m venv build/device
+	build/device/bin/pip install ai-edge-litert sentencepiece numpy
+	build/device/bin/python -c "import importlib.util as u; assert not u.find_spec('tensorflow') and not u.find_spec('keras')"
+	build/device/bin/python examples/translate_on_device.py $$(ls -d build/tflite/phrases/*/ | sort -V | tail -1)model.int8.tflite "the small dog sleeps"
 
 test-mutations: $(VENV)/.installed-test ## break the code on purpose and see whether the tests notice
 	$(BIN)/python tests/mutations.py

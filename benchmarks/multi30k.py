@@ -5,7 +5,7 @@
 DATA is a folder with `{train,val,test_2016_flickr}.lc.norm.tok.{en,de}.gz`. Without the run
 `runs/ende`, first
 
-    keras-transformer train --size tiny --max-minutes 60 --out runs/ende \
+    keras-transformer train --size tiny --dropout 0.2 --max-minutes 60 --out runs/ende \
         --source DATA/train.lc.norm.tok.en.gz --target DATA/train.lc.norm.tok.de.gz \
         --valid-source DATA/val.lc.norm.tok.en.gz --valid-target DATA/val.lc.norm.tok.de.gz
 """

@@ -71,7 +71,7 @@ def translate(stack, tokenizer, sentences):
     for row, tokens in zip(source, ids, strict=True):
         row[: len(tokens)] = tokens
     start = np.full(len(source), START)
-    written = greedy(stack.step, stack.start(source, LONGEST), start, LONGEST, END)
+    written, _ = greedy(stack.step, stack.start(source, LONGEST), start, LONGEST, END)
     return tokenizer.decode(np.array(written).tolist())
 
 

@@ -1,6 +1,9 @@
 """What every test needs before TensorFlow is imported."""
 
+import fcntl
+import gc
 import os
+import sys
 
 # Some virtual machines announce AMX and do not allow it: a bfloat16 matmul would kill Python.
 os.environ.setdefault("DNNL_MAX_CPU_ISA", "AVX512_CORE_BF16")
@@ -9,12 +12,19 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import keras
 import pytest
 from combinations import OPTIONS, full_product, pairwise
+from small_run import EPOCHS, SMALL
 
 
 @pytest.fixture(autouse=True)
 def _same_numbers_every_time():
     keras.backend.clear_session()
     keras.utils.set_random_seed(0)
+
+
+def pytest_collection_finish():
+    # `clear_session` collects garbage, and would look through all of TensorFlow before each test.
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser):
@@ -31,3 +41,69 @@ def pytest_generate_tests(metafunc):
         combinations = (full_product if every else pairwise)(OPTIONS)
         names = ["-".join(map(str, c.values())) for c in combinations]
         metafunc.parametrize("options", combinations, ids=names)
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory):
+    """Makes something slow once, though the tests run in several processes.
+
+    `once(name, make)` calls `make(path)`, unless another process has done so, and returns the path.
+    """
+    root = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        root = root.parent
+
+    def make_once(name, make):
+        path = root / "once" / name
+        path.parent.mkdir(exist_ok=True)
+        with (root / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not path.exists():
+                make(path)
+        return path
+
+    return make_once
+
+
+@pytest.fixture(scope="session")
+def pairs_file(tmp_path_factory):
+    """200 pairs of sentences in a TSV file."""
+    from keras_transformer.data import phrases
+
+    path = tmp_path_factory.mktemp("data") / "pairs.tsv"
+    pairs, _ = phrases(count=200, held_out=0)
+    path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs))
+    return path
+
+
+@pytest.fixture(scope="session")
+def trained(pairs_file, once):
+    """A small run, trained once for all tests, which must leave it as it is."""
+    from keras_transformer.tasks import train
+
+    options = {**SMALL, "learning_rate": 0.01}
+    return once("trained", lambda out: train(out, data=pairs_file, epochs=EPOCHS, **options))
+
+
+@pytest.fixture(scope="session")
+def exported(trained, once):
+    """That run as a served model, which the tests must leave as it is: the folder of the model."""
+    from keras_transformer.tasks import export
+
+    return once("small", lambda base: export(trained, base))
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """Runs the command line here and returns exit code, standard output and standard error."""
+    import keras_transformer_cli
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["keras-transformer", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            keras_transformer_cli.main()
+        printed = capsys.readouterr()
+        return ended.value.code or 0, printed.out, printed.err
+
+    return run

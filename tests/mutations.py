@@ -12,11 +12,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+import mutations_of_export
 import mutations_of_layers
 import mutations_of_translation
 
 ROOT = Path(__file__).parents[1]
-MUTATIONS = mutations_of_layers.MUTATIONS + mutations_of_translation.MUTATIONS
+PARTS = (mutations_of_layers, mutations_of_translation, mutations_of_export)
+MUTATIONS = [mutation for part in PARTS for mutation in part.MUTATIONS]
 
 
 def noticed(mutation, tree):

@@ -265,15 +265,15 @@ MUTATIONS = [
     Mutation(
         "the cache is written one slot too late",
         "layers/kv_cache.py",
-        "return ops.slice_update(slots, (0, 0, position, 0), new)",
-        "return ops.slice_update(slots, (0, 0, position + 1, 0), new)",
+        "index = ops.expand_dims(slot - position, -1)",
+        "index = ops.expand_dims(slot - position - 1, -1)",
         "layers/test_blocks.py::test_a_block_keeps_every_promise[True-rms-rotary-2-relu-language_model]",
     ),
     Mutation(
         "rows of mixed length are written at the first row's position",
         "layers/kv_cache.py",
-        "targets = ops.expand_dims(positions_from(position, length), 1)",
-        "targets = ops.expand_dims(positions_from(0 * position + position[0], length), 1)",
+        "position = ops.reshape(position, (-1, 1, 1))",
+        "position = ops.reshape(0 * position + position[0], (-1, 1, 1))",
         "layers/test_self_attention.py::test_prompts_of_mixed_length_continue_where_each_one_ends",
     ),
     Mutation(

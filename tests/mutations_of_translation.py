@@ -110,7 +110,7 @@ MUTATIONS = [
     ),
     Mutation(
         "a file is written in place",
-        "training/files.py",
+        "files.py",
         "        write(temporary)\n",
         "        write(path)\n        write(temporary)\n",
         "training/test_checkpoints.py::test_what_could_not_be_written_leaves_the_old_file",

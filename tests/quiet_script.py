@@ -24,7 +24,8 @@ ids = {"source": np.array([[4, 5, 6, 0]]), "target": np.array([[1, 7, 8]])}
 logits = model(ids)
 single = model({"source": np.array([[4]]), "target": np.array([[1]])})
 
-model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+model.compile("adam", loss, jit_compile=False)  # XLA would take half a minute
 model.fit(ids, np.array([[7, 8, 2]]), verbose=0)
 path = Path(sys.argv[1]) / "model.keras"
 model.save(path)

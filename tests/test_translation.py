@@ -71,7 +71,7 @@ def test_a_model_that_has_seen_one_batch_200_times_reproduces_it():
     inputs, labels, _ = next(batches.stream())
     source = inputs["source"]
     length = labels.shape[1]
-    decoded = greedy(
+    decoded, _ = greedy(
         model.step, model.start(source, length), np.full(len(source), START), length, END
     )
     real = source.any(axis=1)  # empty rows fill the batch up

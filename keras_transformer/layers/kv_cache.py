@@ -9,7 +9,6 @@ from numbers import Integral
 from keras import ops
 
 from keras_transformer.layers.arguments import check_room
-from keras_transformer.layers.positions import positions_from
 
 
 def empty(batch_size, num_heads, length, head_dim, dtype):
@@ -33,14 +32,21 @@ def write(slots, new, position):
     sizes = (new.shape[2], slots.shape[2])
     if isinstance(position, Integral) and all(isinstance(size, int) for size in sizes):
         check_room(position, sizes[0], cache_length=sizes[1])
+    # Not `ops.slice_update`: on TensorFlow that is an op that XLA compiles for every shape, and
+    # that TF Serving does not have.
     position = ops.cast(position, "int32")
-    if len(position.shape) == 0:
-        return ops.slice_update(slots, (0, 0, position, 0), new)
-    batch, heads, length, head_dim = ops.shape(new)
-    rows = ops.reshape(ops.arange(batch), (batch, 1, 1))
-    columns = ops.reshape(ops.arange(heads), (1, heads, 1))
-    targets = ops.expand_dims(positions_from(position, length), 1)  # (B, 1, T)
-    index = ops.stack(
-        [ops.broadcast_to(i, (batch, heads, length)) for i in (rows, columns, targets)], -1
-    )
-    return ops.scatter_update(slots, ops.reshape(index, (-1, 3)), ops.reshape(new, (-1, head_dim)))
+    if len(position.shape) == 1:
+        position = ops.reshape(position, (-1, 1, 1))
+    slot = ops.arange(ops.shape(slots)[2], dtype="int32")
+    index = ops.expand_dims(slot - position, -1)  # which of the new ones goes there
+    here = ops.logical_and(index >= 0, index < ops.shape(new)[2])
+    if new.shape[2] != 1:
+        new = _take_rows(new, ops.clip(index, 0, ops.shape(new)[2] - 1))
+    return ops.where(here, new, slots)
+
+
+def _take_rows(new, index):
+    """Those of new (B, H_kv, T, K) that an index (L, 1) or (B, 1, L, 1) names."""
+    if len(index.shape) == 2:
+        return ops.take(new, ops.squeeze(index, 1), axis=2)
+    return ops.take_along_axis(new, index, axis=2)

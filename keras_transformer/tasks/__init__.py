@@ -1,6 +1,9 @@
 """A whole job in one function."""
 
+from keras_transformer.export.parity import format_report
+from keras_transformer.tasks.check import check
 from keras_transformer.tasks.evaluate import evaluate
+from keras_transformer.tasks.export import export
 from keras_transformer.tasks.run_folder import RunFolder
 from keras_transformer.tasks.settings import Settings
 from keras_transformer.tasks.train import train
@@ -10,7 +13,10 @@ __all__ = [
     "RunFolder",
     "Settings",
     "Translator",
+    "check",
     "evaluate",
+    "export",
+    "format_report",
     "train",
     "translate",
     "translate_stream",

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import keras
 
+from keras_transformer.files import remove_leftovers, write_whole
 from keras_transformer.text import Tokenizer
-from keras_transformer.training import remove_leftovers, write_whole
 
 FORMAT = 1
 LIBRARIES = (

@@ -10,7 +10,7 @@ FILES = ("data", "source", "target", "valid_data", "valid_source", "valid_target
 
 # What suits a size, besides its shape.
 TRAINING_OF_SIZE = {
-    "tiny": {"learning_rate": 0.004, "warmup_steps": 800, "batch_tokens": 4096},
+    "tiny": {"learning_rate": 0.003, "warmup_steps": 800, "batch_tokens": 2048},
     "base": {"learning_rate": 0.0007, "warmup_steps": 4000, "batch_tokens": 25_000},
     "big": {"learning_rate": 0.0005, "warmup_steps": 4000, "batch_tokens": 25_000},
 }

@@ -1,5 +1,7 @@
 """Training a translation model: pairs of sentences in, a run folder out."""
 
+import bisect
+import itertools
 from pathlib import Path
 
 import keras
@@ -30,6 +32,7 @@ from keras_transformer.training import (
 )
 
 DEFAULT_VOCAB_SIZE = 8000
+LOOK_AT = 10_000  # training sentences, to find examples among
 
 
 def train(out, resume=False, overwrite=False, **settings):
@@ -74,7 +77,7 @@ def train(out, resume=False, overwrite=False, **settings):
         config = {
             "task": "translation",
             "model": model.get_config(),
-            "data": describe_data(corpus, train_batches),
+            "data": describe_data(corpus, train_batches, tokenizers[0]),
             "training": settings.as_dict(),
         }
         distinct = tokenizers if settings.separate_vocabularies else tokenizers[:1]
@@ -227,7 +230,7 @@ def report_batches(train, valid, log):
             log.say(f"Left out of the {part} pairs: {describe_dropped(batches.dropped)}")
 
 
-def describe_data(corpus, batches):
+def describe_data(corpus, batches, tokenizer):
     """What `config.json` says about the data."""
     return {
         "fingerprint": corpus.fingerprint(),
@@ -236,4 +239,17 @@ def describe_data(corpus, batches):
         "shapes": batches.shapes.tolist(),
         "padding": batches.padding,
         "tokens": batches.tokens,
+        "examples": example_sentences(corpus, tokenizer, batches.shapes[:, 0]),
     }
+
+
+def example_sentences(corpus, tokenizer, lengths):
+    """A source sentence for each of the lengths that batches have, to try an export with."""
+    lengths, found = sorted({int(length) for length in lengths}), {}
+    for sentence, _ in itertools.chain(corpus.valid, corpus.train[:LOOK_AT]):
+        fits = bisect.bisect_left(lengths, len(tokenizer.encode(sentence)) + 1)
+        if fits < len(lengths):
+            found.setdefault(lengths[fits], sentence)
+        if len(found) == len(lengths):
+            break
+    return [found[length] for length in sorted(found)]

@@ -2,16 +2,14 @@
 
 import numpy as np
 import tensorflow as tf
-from keras import ops
 
-from keras_transformer.decoding import greedy
+from keras_transformer.export import Translation
 from keras_transformer.tasks.display import progress_bar
 from keras_transformer.tasks.memory import keep_memory
 from keras_transformer.tasks.run_folder import RunFolder
-from keras_transformer.text import END, START
+from keras_transformer.text import END
 
 LINES_AT_A_TIME = 1024
-LONGER_BY = 50  # a translation has at most so many tokens more than its source
 
 
 class Translator:
@@ -31,9 +29,11 @@ class Translator:
 
     def __init__(self, model, tokenizers, batch_tokens=4096):
         self.model, self.tokenizers, self.batch_tokens = model, tokenizers, batch_tokens
-        self.longest = model.get_config()["max_length"]
+        translation = Translation(model, tokenizers)
+        self.longest = translation.longest
         self.decode = tf.function(
-            self._decode, input_signature=[tf.TensorSpec((None, None), tf.int32)]
+            lambda source: translation.search(source)[0],
+            input_signature=[tf.TensorSpec((None, None), tf.int32)],
         )
 
     @classmethod
@@ -80,14 +80,6 @@ class Translator:
         for row, piece in zip(source, pieces, strict=True):
             row[: len(piece)], row[len(piece)] = piece, END
         return self.tokenizers[1].decode(self.decode(source).numpy().tolist())
-
-    def _decode(self, source):
-        lengths = ops.sum(ops.cast(source != 0, "int32"), axis=1) - 1
-        limits = ops.minimum(lengths + LONGER_BY, self.longest)
-        length = ops.minimum(ops.shape(source)[1] - 1 + LONGER_BY, self.longest)
-        state = self.model.start(source, length)
-        start = ops.full_like(lengths, START)
-        return greedy(self.model.step, state, start, length, END, limits)
 
 
 def translate(run, lines, show_progress=False):

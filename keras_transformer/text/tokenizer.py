@@ -62,14 +62,16 @@ class Tokenizer:
         return self._host.normalize(text).replace("▁", " ").removeprefix(" ")
 
     @cached_property
-    def _graph(self):
+    def in_graph(self):
+        """The TensorFlow Text tokenizer; a `tf.Module` that an exported model must keep hold of."""
         import tensorflow_text  # importing it takes a second and registers its ops
 
-        return tensorflow_text.SentencepieceTokenizer(model=self.model, out_type=tf.int32)
+        with tf.init_scope():  # made while a graph is traced, it would not outlive that graph
+            return tensorflow_text.SentencepieceTokenizer(model=self.model, out_type=tf.int32)
 
     def tokenize(self, text):
         """The ids of a (B,) string tensor, as a ragged (B, T) tensor of int32."""
-        return self._graph.tokenize(text)
+        return self.in_graph.tokenize(text)
 
     def detokenize(self, ids):
         """The text of (B, T) ids, each up to its end token, as a (B,) string tensor."""
@@ -77,4 +79,8 @@ class Tokenizer:
             ids = tf.RaggedTensor.from_tensor(ids)
         before_end = tf.math.cumsum(tf.cast(ids == END, tf.int32).to_tensor(), axis=1) == 0
         real = (ids.to_tensor() > END) & before_end
-        return self._graph.detokenize(tf.ragged.boolean_mask(ids.to_tensor(), real))
+        return self.in_graph.detokenize(tf.ragged.boolean_mask(ids.to_tensor(), real))
+
+    def pieces(self, ids):
+        """The pieces (B, T) of ids (B, T) as strings, empty for padding."""
+        return tf.where(ids == PADDING, "", self.in_graph.id_to_string(ids))

@@ -7,7 +7,6 @@ from keras_transformer.training.checkpoints import (
     load_checkpoint,
     save_checkpoint,
 )
-from keras_transformer.training.files import remove_leftovers, write_whole
 from keras_transformer.training.loss import SmoothedCrossentropy
 from keras_transformer.training.metrics import Perplexity, TokenAccuracy
 from keras_transformer.training.metrics_file import MetricsFile
@@ -27,7 +26,5 @@ __all__ = [
     "TokenAccuracy",
     "last_checkpoint",
     "load_checkpoint",
-    "remove_leftovers",
     "save_checkpoint",
-    "write_whole",
 ]

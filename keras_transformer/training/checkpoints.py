@@ -8,7 +8,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_transformer.training.files import write_whole
+from keras_transformer.files import write_whole
 from keras_transformer.training.progress import Progress
 
 PATTERN = "step-*.npz"

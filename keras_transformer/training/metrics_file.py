@@ -5,7 +5,7 @@ import csv
 import keras
 from keras import ops
 
-from keras_transformer.training.files import write_whole
+from keras_transformer.files import write_whole
 
 
 class MetricsFile(keras.callbacks.Callback):

@@ -30,7 +30,7 @@ def spell(words):
 def decode(words, max_length=10, **options):
     step, state = spell(words)
     start = np.full(len(words), START)
-    ids = np.array(greedy(step, state, start, max_length, END, **options))
+    ids = np.array(greedy(step, state, start, max_length, END, **options)[0])
     assert ids.shape == (len(words), max_length)
     return ["".join(LETTERS[i] for i in row) for row in ids]
 
@@ -62,7 +62,7 @@ def test_the_step_gets_the_token_written_last():
         wanted = ops.where(ids == START, LETTERS.index("d"), ids + 1)
         return ops.one_hot(wanted, len(LETTERS)), state
 
-    ids = greedy(step, {}, np.array([START]), 4, END)
+    ids, _ = greedy(step, {}, np.array([START]), 4, END)
     got = "".join(LETTERS[i] for i in np.array(ids)[0])
     assert got == "defg"
 
@@ -79,3 +79,13 @@ def test_it_stops_when_all_have_ended(words, calls):
 
     greedy(counting, state, np.full(len(words), START), 10, END)
     assert positions == list(range(calls))
+
+
+def test_the_score_is_the_log_probability_of_what_was_written():
+    words = ["ab.", "abcd", "abcd"]
+    step, state = spell(words)
+    limits = np.array([4, 4, 2])
+    _, scores = greedy(step, state, np.full(3, START), 4, END, limits=limits)
+    # One logit is 1, the others 0; three, four and two tokens are written.
+    each = 1 - np.log(np.e + len(LETTERS) - 1)
+    np.testing.assert_allclose(scores, [3 * each, 4 * each, 2 * each], rtol=1e-5)

@@ -45,7 +45,8 @@ def test_token_by_token_equals_one_pass(model):
 def decode(model, source, length=12):
     source = ops.convert_to_tensor(source)
     start = ops.full((source.shape[0],), START)
-    return np.array(greedy(model.step, model.start(source, length), start, length, END))
+    ids, _ = greedy(model.step, model.start(source, length), start, length, END)
+    return np.array(ids)
 
 
 def decode_without_cache(model, source, length=12):

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import SMALL
+from small_run import SMALL
 
 from keras_transformer.tasks import Translator
 
@@ -213,7 +213,7 @@ def test_the_installed_command_starts_at_once_and_shows_examples():
     code = "import sys, keras_transformer_cli; print('tensorflow' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
-    for name in ("train", "evaluate", "translate"):
+    for name in ("train", "evaluate", "translate", "export", "check", "serve"):
         done = subprocess.run([script, name, "--help"], capture_output=True, text=True, check=True)
         assert f"keras-transformer {name} " in done.stdout
         assert "Example" in done.stdout

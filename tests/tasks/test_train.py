@@ -16,7 +16,7 @@ import h5py
 import keras
 import numpy as np
 import pytest
-from conftest import EPOCHS, SMALL
+from small_run import EPOCHS, SMALL
 
 from keras_transformer.tasks import RunFolder, train
 from keras_transformer.tasks.interrupts import StopOnInterrupt

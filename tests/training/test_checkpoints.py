@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 
+from keras_transformer.files import write_whole
 from keras_transformer.training import (
     Checkpoints,
     CountProgress,
@@ -16,7 +17,6 @@ from keras_transformer.training import (
     last_checkpoint,
     load_checkpoint,
     save_checkpoint,
-    write_whole,
 )
 
 X = np.random.default_rng(0).normal(size=(64, 4)).astype("float32")

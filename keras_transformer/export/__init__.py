@@ -1,0 +1,5 @@
+"""From a trained model to files that others can serve without this package."""
+
+from keras_transformer.export.translation import Translation
+
+__all__ = ["Translation"]
