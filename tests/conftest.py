@@ -86,11 +86,11 @@ def trained(pairs_file, once):
 
 
 @pytest.fixture(scope="session")
-def exported(trained, once):
+def exported(trained, pairs_file, once):
     """That run as a served model, which the tests must leave as it is: the folder of the model."""
     from keras_transformer.tasks import export
 
-    return once("small", lambda base: export(trained, base))
+    return once("small", lambda base: export(trained, base, data=str(pairs_file)))
 
 
 @pytest.fixture

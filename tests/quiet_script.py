@@ -12,11 +12,12 @@ source = keras.Input((None,), dtype="int32", name="source")
 target = keras.Input((None,), dtype="int32", name="target")
 embedding = PositionalEmbedding(20, 16, 32, dropout=0.1)
 memory = embedding(source)
-for norm in ("layer", "rms"):
-    memory = EncoderBlock(16, 4, 32, dropout=0.1, norm=norm, norm_first=True)(memory)
+for norm, positions in (("layer", "rotary"), ("rms", "alibi")):
+    options = {"norm": norm, "norm_first": True, "attention_positions": positions}
+    memory = EncoderBlock(16, 4, 32, dropout=0.1, **options)(memory)
 memory = Norm("rms")(memory)
 x = embedding(target)
-for positions in (None, "rotary", "alibi", "relative"):
+for positions in (None, "relative"):
     x = DecoderBlock(16, 4, 32, dropout=0.1, attention_positions=positions)(x, memory)
 model = keras.Model({"source": source, "target": target}, embedding(x, reverse=True))
 

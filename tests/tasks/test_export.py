@@ -20,17 +20,22 @@ def error_of(result):
     return lines[0]
 
 
-def test_export_with_a_test_set(command, trained, pairs_file, tmp_path):
-    base = tmp_path / "models" / "small"
-    code, printed, _ = command("export", trained, "--out", base, "--data", pairs_file)
+def test_export_prints_the_report(command, trained, tmp_path):
+    base = tmp_path / "lite" / "small"
+    code, printed, _ = command("export", trained, "--out", base, "--format", "tflite")
     assert code == 0
     lines = printed.splitlines()
     assert lines[0].split()[:4] == ["model", "equal", "logits", "BLEU"]
-    assert lines[2].startswith("SavedModel  200 of 200  ")
-    assert "(+0.00)" in lines[2]
+    assert lines[1].startswith("Keras ")
+    assert lines[2].startswith("TFLite none  ")
     assert lines[3] == f"Exported to {base / '1'}"
-    rows = json.loads((base / "1" / "parity.json").read_text())["rows"]
-    assert rows[0]["bleu"] == rows[1]["bleu"] is not None
+
+
+def test_an_export_is_compared_on_the_whole_test_set(exported):
+    rows = json.loads((exported / "1" / "parity.json").read_text())["rows"]
+    assert rows[0]["sentences"] == rows[1]["sentences"] == rows[1]["equal"] == 200
+    assert isinstance(rows[0]["bleu"], float)
+    assert rows[1]["bleu_difference"] == 0
 
 
 def test_check_says_what_it_saw(command, exported, tmp_path):
