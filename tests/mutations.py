@@ -43,7 +43,11 @@ def main():
     missed = 0
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
-        shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".*", "build", "runs"))
+        shutil.copytree(
+            ROOT,
+            tree,
+            ignore=shutil.ignore_patterns(".*", "build", "runs", "saved_models", "tflite"),
+        )
         for number, mutation in enumerate(chosen, 1):
             found = noticed(mutation, tree)
             missed += not found
