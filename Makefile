@@ -54,7 +54,7 @@ test-device: $(VENV)/.installed-test ## translate in an environment without Tens
 	$(PYTHON) -m venv build/device
 	build/device/bin/pip install ai-edge-litert sentencepiece numpy
 	build/device/bin/python -c "import importlib.util as u; assert not u.find_spec('tensorflow') and not u.find_spec('keras')"
-	build/device/bin/python examples/translate_on_device.py $$(ls -d build/tflite/phrases/*/ | sort -V | tail -1)model.int8.tflite "the small dog sleeps"
+	build/device/bin/python examples/translate_on_device.py $$(ls -d build/tflite/phrases/*/ | sort -V | tail -1)model.int8.tflite "the small dog does not see the red house"
 
 test-mutations: $(VENV)/.installed-test ## break the code on purpose and see whether the tests notice
 	$(BIN)/python tests/mutations.py

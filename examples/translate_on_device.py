@@ -2,7 +2,7 @@
 
 keras-transformer export runs/phrases --out tflite/phrases --format tflite --quantize int8
 pip install ai-edge-litert sentencepiece numpy
-python examples/translate_on_device.py tflite/phrases/1/model.int8.tflite "the dog sleeps"
+python examples/translate_on_device.py tflite/phrases/1/model.int8.tflite "he sees the red house"
 """
 
 import json
