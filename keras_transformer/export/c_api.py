@@ -23,6 +23,7 @@ from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_void_p
 FLOAT, INT32, STRING, INT64 = 1, 3, 7, 9
 NUMBERS = {FLOAT: ctypes.c_float, INT32: ctypes.c_int32, INT64: ctypes.c_int64}
 STRING_SIZE = 24  # of a TF_TString
+FOREIGN = {"tensorflow", "keras", "numpy", "keras_transformer"}
 
 
 class Buffer(ctypes.Structure):
@@ -174,13 +175,14 @@ def main():
         config = base64.b64decode(request.get("config", ""))
         session = Session(library, request["saved_model"], config)
         answer["runs"] = [session.run(run["feeds"], run["fetches"]) for run in request["runs"]]
-    foreign = {"tensorflow", "keras", "numpy", "keras_transformer"} & set(sys.modules)
-    assert not foreign, foreign
+    foreign = sorted(FOREIGN & set(sys.modules))
+    if foreign:
+        raise ValueError(f"This must run without Python packages. Imported: {', '.join(foreign)}")
     json.dump(answer, sys.stdout)
 
 
 if __name__ == "__main__":
     try:
         main()
-    except RuntimeError as error:
+    except (RuntimeError, ValueError) as error:
         sys.exit(f"C API: {error}")

@@ -2,10 +2,13 @@
 
 import json
 import shutil
+import subprocess
+import sys
 
 import pytest
 import tensorflow as tf
 
+from keras_transformer.export import native
 from keras_transformer.export.check import check_ops, check_version, newest_version
 from keras_transformer.export.native import NativeModel, read_saved_model, registered_ops
 from keras_transformer.export.server_ops import releases, server_ops, write_server_ops
@@ -116,6 +119,19 @@ def test_the_c_library_translates_without_python_tensorflow(exported):
     translations = [text.decode() for text in answer["translation"]]
     assert translations == SavedModel(exported / "1").translate(lines)
     assert nothing["translation"].shape == (0,)
+
+
+def test_the_script_refuses_to_run_beside_python_packages():
+    script = native.SCRIPT
+    code = f"import runpy, numpy; runpy.run_path({str(script)!r}, run_name='__main__')"
+    request = json.dumps(native.find_libraries())
+    for options in ([], ["-O"]):  # an assert would be gone with -O
+        done = subprocess.run(
+            [sys.executable, *options, "-c", code], input=request, capture_output=True, text=True
+        )
+        assert done.returncode == 1
+        assert "must run without Python packages. Imported: numpy" in done.stderr
+        assert done.stdout == ""
 
 
 def test_the_stored_list_is_what_the_library_registers(tmp_path):
