@@ -1,9 +1,8 @@
 """What TensorFlow Model Garden does with the task of `keras-transformer export`.
 
-    python -m venv garden
-    garden/bin/pip install tf-models-official==2.20.0 "setuptools<80" \
-        tensorflow==2.21.0 tensorflow-text==2.21.1 tf-keras
-    garden/bin/python benchmarks/serving_peers_model_garden.py TOKENIZER
+    pip install --no-deps --target garden tf-models-official tf-keras gin-config tf-slim dm-tree \
+        tensorflow-model-optimization tensorflow-hub "setuptools<80"
+    PYTHONPATH=garden python benchmarks/serving_peers_model_garden.py TOKENIZER
 
 TOKENIZER is a `tokenizer.model` of a run. A small model with random weights is exported as Model
 Garden's translation task does it.
