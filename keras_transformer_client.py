@@ -14,6 +14,31 @@ class ServerError(OSError):
     """What a server answered instead of an answer."""
 
 
+def read_chunks(lines, size):
+    """Lists of lines of text, to be translated together.
+
+    Args:
+        lines: strings, which are one list; or a binary file, of which so many lines are taken at a
+            time, and single lines if somebody types them.
+        size: how many.
+    """
+    if isinstance(lines, (list, tuple)):
+        yield lines
+        return
+    size = 1 if lines.isatty() else size
+    chunk = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            chunk.append(line.removesuffix(b"\n").decode())
+        except UnicodeDecodeError:
+            raise ValueError(f"Line {number} of the input is not UTF-8") from None
+        if len(chunk) == size:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
 class RestClient:
     """Asks over REST.
 
@@ -59,20 +84,9 @@ class RestClient:
                 types them.
             out: a text file.
         """
-        size = 1 if hasattr(lines, "isatty") and lines.isatty() else self.batch_size
-        chunk = []
-        for line in lines:
-            text = line if isinstance(line, str) else line.removesuffix(b"\n").decode("utf-8")
-            chunk.append(text)
-            if len(chunk) == size:
-                self._write(chunk, out)
-                chunk = []
-        if chunk:
-            self._write(chunk, out)
-
-    def _write(self, chunk, out):
-        out.writelines(f"{translation}\n" for translation in self.translate(chunk))
-        out.flush()
+        for chunk in read_chunks(lines, self.batch_size):
+            out.writelines(f"{translation}\n" for translation in self.translate(chunk))
+            out.flush()
 
     def predict(self, inputs, signature="serving_default"):
         """Asks a signature.

@@ -29,6 +29,7 @@ MAY_IMPORT = {
     "models": {"layers"},
     "server": {"client", "export", "starlette", "tensorflow", "tensorflow_text", "uvicorn"},
     "tasks": {
+        "client",
         "data",
         "export",
         "files",

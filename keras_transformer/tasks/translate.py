@@ -3,6 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
+from keras_transformer.client import read_chunks
 from keras_transformer.export import Translation
 from keras_transformer.tasks.display import progress_bar
 from keras_transformer.tasks.memory import keep_memory
@@ -106,29 +107,11 @@ def translate_stream(run, lines, out):
         out: a text file.
     """
     translator = Translator.load(run)
-    if isinstance(lines, (list, tuple)):
-        chunks, show_progress = [lines], False
-    else:
-        typed = lines.isatty()
-        chunks, show_progress = _chunks(lines, 1 if typed else LINES_AT_A_TIME), not typed
-    for chunk in chunks:
-        for translation in translator(chunk, show_progress):
+    typed = isinstance(lines, (list, tuple)) or lines.isatty()
+    for chunk in read_chunks(lines, LINES_AT_A_TIME):
+        for translation in translator(chunk, show_progress=not typed):
             out.write(translation + "\n")
         out.flush()
-
-
-def _chunks(file, size):
-    chunk = []
-    for number, line in enumerate(file, start=1):
-        try:
-            chunk.append(line.removesuffix(b"\n").decode())
-        except UnicodeDecodeError:
-            raise ValueError(f"Line {number} of the input is not UTF-8") from None
-        if len(chunk) == size:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
 
 
 def clean(line):

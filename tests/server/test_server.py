@@ -1,5 +1,6 @@
 """The try-out server as a process of its own, asked over HTTP."""
 
+import io
 import json
 import re
 import shutil
@@ -191,6 +192,16 @@ def test_the_command_line_asks_a_server(command, trained, server):
     code, _, err = command("translate", server[1] + "x", "the dog")
     assert code == 2
     assert "says 404: Servable not found" in err
+
+
+def test_the_command_line_sends_lines_of_the_standard_input(command, trained, server, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("\n".join(LINES).encode())))
+    code, printed, _ = command("translate", server[1])
+    assert code == 0
+    assert printed.splitlines() == Translator.load(trained)(LINES)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"fine\n\xff\n")))
+    code, _, err = command("translate", server[1])
+    assert (code, err) == (2, "Error: Line 2 of the input is not UTF-8\n")
 
 
 def test_a_server_that_is_not_there_is_one_line(command):
