@@ -2,6 +2,8 @@
 
 from keras import ops
 
+from keras_transformer.decoding.token_by_token import write_tokens
+
 
 def greedy(step, state, start_ids, max_length, end_id, limits=None, pad_id=0):
     """Decodes a batch of sequences with the likeliest token at each position.
@@ -24,30 +26,12 @@ def greedy(step, state, start_ids, max_length, end_id, limits=None, pad_id=0):
         Ids, (B, max_length), without the start token; and scores, (B,), the logarithm of the
         probability that the model gives each sequence.
     """
-    start_ids = ops.cast(start_ids, "int32")
-    batch_size = ops.shape(start_ids)[0]
-    if limits is None:
-        limits = ops.full((batch_size,), max_length, dtype="int32")
-    written = ops.full((batch_size, max_length), pad_id, dtype="int32")
-    columns = ops.expand_dims(ops.arange(max_length, dtype="int32"), 0)  # (1, L)
-    scores = ops.zeros((batch_size,), "float32")
 
-    def unfinished(position, ids, running, written, scores, state):
-        return ops.logical_and(position < max_length, ops.any(running))
-
-    def advance(position, ids, running, written, scores, state):
-        logits, state = step(ops.expand_dims(ids, 1), position, state)
-        logits = ops.cast(ops.squeeze(logits, 1), "float32")
+    def likeliest(logits, position):
         # top_k, not argmax: it can be converted to TFLite.
-        value, best = (ops.squeeze(x, 1) for x in ops.top_k(logits, 1))
-        log_probability = value - ops.logsumexp(logits, axis=-1)
-        scores = scores + ops.where(running, log_probability, 0.0)
-        ids = ops.where(running, ops.cast(best, "int32"), pad_id)
-        here = ops.logical_and(columns == position, ops.expand_dims(running, 1))
-        written = ops.where(here, ops.expand_dims(ids, 1), written)
-        running = ops.logical_and(running, ids != end_id)
-        running = ops.logical_and(running, position + 1 < limits)
-        return position + 1, ids, running, written, scores, state
+        logit, best = ops.top_k(logits, 1)
+        return ops.squeeze(best, 1), ops.squeeze(logit, 1)
 
-    loop = (ops.convert_to_tensor(0, "int32"), start_ids, limits > 0, written, scores, state)
-    return ops.while_loop(unfinished, advance, loop)[3:5]
+    return write_tokens(
+        likeliest, step, state, start_ids, max_length, end_id, limits=limits, pad_id=pad_id
+    )

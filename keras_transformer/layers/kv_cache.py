@@ -41,11 +41,16 @@ def write(slots, new, position):
     index = ops.expand_dims(slot - position, -1)  # which of the new ones goes there
     here = ops.logical_and(index >= 0, index < ops.shape(new)[2])
     if new.shape[2] != 1:
-        new = _take_rows(new, ops.clip(index, 0, ops.shape(new)[2] - 1))
+        new = _take_new(new, ops.clip(index, 0, ops.shape(new)[2] - 1))
     return ops.where(here, new, slots)
 
 
-def _take_rows(new, index):
+def take_rows(cache, rows):
+    """The cache with these rows, (N,), of the batch: what a beam search goes on with."""
+    return {name: ops.take(slots, rows, axis=0) for name, slots in cache.items()}
+
+
+def _take_new(new, index):
     """Those of new (B, H_kv, T, K) that an index (L, 1) or (B, 1, L, 1) names."""
     if len(index.shape) == 2:
         return ops.take(new, ops.squeeze(index, 1), axis=2)

@@ -10,6 +10,7 @@ from keras_transformer.layers import (
     EncoderBlock,
     Norm,
     PositionalEmbedding,
+    kv_cache,
     padding_mask,
 )
 from keras_transformer.layers.arguments import check_choice, check_positive
@@ -190,6 +191,13 @@ class Transformer(keras.Model):
         for layer in self.after_decoder:
             x = layer(x)
         return self.to_logits(x), caches
+
+    def reorder(self, state, rows):
+        """The state with other rows, (N,), for `decoding.beam_search`.
+
+        The memory stays as it is: it is the same for all beams of a sentence.
+        """
+        return [{**cache, "self": kv_cache.take_rows(cache["self"], rows)} for cache in state]
 
     def get_config(self):
         return dict(self.arguments)

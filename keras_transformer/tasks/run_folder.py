@@ -29,7 +29,7 @@ class RunFolder:
 
     `config.json` (settings and versions), `tokenizer.model` (and `target_tokenizer.model` if the
     target has a vocabulary of its own), `checkpoints/`, `model.keras` (the best so far),
-    `metrics.csv`, `train.log`, `tensorboard/`.
+    `weights/` (of the last epochs), `metrics.csv`, `train.log`, `tensorboard/`.
 
     Args:
         path: of an existing run.
@@ -101,11 +101,17 @@ class RunFolder:
         """Removes what a killed training left half-written."""
         remove_leftovers(self.path)
         remove_leftovers(self.checkpoints)
+        remove_leftovers(self.weights)
 
     @property
     def checkpoints(self):
         """The folder of the checkpoints."""
         return self.path / "checkpoints"
+
+    @property
+    def weights(self):
+        """The folder with the weights of the last epochs."""
+        return self.path / "weights"
 
 
 @contextlib.contextmanager

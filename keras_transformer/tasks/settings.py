@@ -25,7 +25,7 @@ FOR_PHRASES = {
     "max_steps": 1100,
 }
 # What may change when a training is resumed; anything else would make it another training.
-MAY_CHANGE = ("epochs", "max_steps", "max_minutes", "patience")
+MAY_CHANGE = ("epochs", "max_steps", "max_minutes", "patience", "keep_epochs")
 
 
 @dataclass
@@ -61,6 +61,7 @@ class Settings:
         max_steps: how many training steps at most.
         max_minutes: how long at most.
         patience: epochs without a better validation after which to stop.
+        keep_epochs: of how many of the last epochs to keep the weights, to average them.
         seed: of everything drawn.
     """
 
@@ -91,6 +92,7 @@ class Settings:
     max_steps: int | None = None
     max_minutes: float | None = None
     patience: int = 10
+    keep_epochs: int = 10
     seed: int = 0
 
     as_dict = asdict
@@ -110,7 +112,14 @@ class Settings:
         for name, value in defaults.items():
             if getattr(self, name) is None:
                 setattr(self, name, value)
-        for name in ("epochs", "max_steps", "max_minutes", "patience", "batch_tokens"):
+        for name in (
+            "epochs",
+            "max_steps",
+            "max_minutes",
+            "patience",
+            "batch_tokens",
+            "keep_epochs",
+        ):
             value = getattr(self, name)
             if value is not None and value <= 0:
                 raise ValueError(f"`{name}` must be positive. Received: {name}={value}")

@@ -21,6 +21,7 @@ from keras_transformer.training import (
     CountProgress,
     InverseSquareRoot,
     KeepBest,
+    KeepWeights,
     MetricsFile,
     Perplexity,
     Progress,
@@ -173,6 +174,7 @@ def fit(model, train_batches, valid_batches, folder, settings, progress, log):
         KeepBest(progress, lambda: folder.save_model(model), patience=settings.patience),
         keras.callbacks.TensorBoard(folder.path / "tensorboard", write_graph=False),
         show,
+        KeepWeights(folder.weights, progress, keep=settings.keep_epochs),
         checkpoints,
         interrupt,
     ]

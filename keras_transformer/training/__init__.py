@@ -1,5 +1,6 @@
 """Loss, metrics, learning rate and the callbacks of a training that can be stopped and resumed."""
 
+from keras_transformer.training.averaging import KeepWeights, average_weights, last_epochs
 from keras_transformer.training.best import KeepBest
 from keras_transformer.training.checkpoints import (
     Checkpoints,
@@ -18,13 +19,16 @@ __all__ = [
     "CountProgress",
     "InverseSquareRoot",
     "KeepBest",
+    "KeepWeights",
     "MetricsFile",
     "Perplexity",
     "Progress",
     "SmoothedCrossentropy",
     "StopAfter",
     "TokenAccuracy",
+    "average_weights",
     "last_checkpoint",
+    "last_epochs",
     "load_checkpoint",
     "save_checkpoint",
 ]

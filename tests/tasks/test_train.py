@@ -48,6 +48,7 @@ def test_a_run_is_a_folder(trained):
         "tensorboard",
         "tokenizer.model",
         "train.log",
+        "weights",
     }
     config = json.loads((trained / "config.json").read_text())
     assert config["format"] == 1

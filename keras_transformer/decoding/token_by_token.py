@@ -1,0 +1,45 @@
+"""The loop that greedy decoding and sampling share: one sequence each, one token at a time."""
+
+from keras import ops
+
+
+def write_tokens(choose, step, state, start_ids, max_length, end_id, limits=None, pad_id=0):
+    """Writes a batch of sequences until all have ended.
+
+    Works with any model through its step function, and inside a graph: the loop is a
+    `keras.ops.while_loop`, over tensors of fixed shapes.
+
+    Args:
+        choose: a function `choose(logits, position) -> ids` of logits (B, V) and a scalar position,
+            to the next token of each sequence, (B,), and its logit, (B,).
+        step, state, start_ids, max_length, end_id, limits, pad_id: see `greedy`.
+
+    Returns:
+        Ids, (B, max_length), and scores, (B,).
+    """
+    start_ids = ops.cast(start_ids, "int32")
+    batch_size = ops.shape(start_ids)[0]
+    if limits is None:
+        limits = ops.full((batch_size,), max_length, dtype="int32")
+    written = ops.full((batch_size, max_length), pad_id, dtype="int32")
+    columns = ops.expand_dims(ops.arange(max_length, dtype="int32"), 0)  # (1, L)
+    scores = ops.zeros((batch_size,), "float32")
+
+    def unfinished(position, ids, running, written, scores, state):
+        return ops.logical_and(position < max_length, ops.any(running))
+
+    def advance(position, ids, running, written, scores, state):
+        logits, state = step(ops.expand_dims(ids, 1), position, state)
+        logits = ops.cast(ops.squeeze(logits, 1), "float32")
+        chosen, logit = choose(logits, position)
+        log_probability = logit - ops.logsumexp(logits, axis=-1)
+        scores = scores + ops.where(running, log_probability, 0.0)
+        ids = ops.where(running, ops.cast(chosen, "int32"), pad_id)
+        here = ops.logical_and(columns == position, ops.expand_dims(running, 1))
+        written = ops.where(here, ops.expand_dims(ids, 1), written)
+        running = ops.logical_and(running, ids != end_id)
+        running = ops.logical_and(running, position + 1 < limits)
+        return position + 1, ids, running, written, scores, state
+
+    loop = (ops.convert_to_tensor(0, "int32"), start_ids, limits > 0, written, scores, state)
+    return ops.while_loop(unfinished, advance, loop)[3:5]
