@@ -37,14 +37,23 @@ def flag(name, help, panel=None):
     return typer.Option(name, help=help, rich_help_panel=panel, show_default=False)
 
 
+Beam = Annotated[int, option("Translations followed side by side; 1, greedy, unless given.")]
+Alpha = Annotated[float, option("How much a beam favours long translations; 1 unless given.")]
+Weights = Annotated[
+    str | None, option("best, last or averaged; averaged if there is one, unless given.")
+]
 Run = Annotated[Path, typer.Argument(help="Folder of a trained run.", show_default=False)]
 
 
 @app.command()
 def train(
     out: Annotated[Path, option("Folder for everything about this run.")],
-    data: Annotated[str | None, option('"phrases", or a TSV file of pairs.', DATA)] = None,
-    source: Annotated[Path | None, option("Text file, one sentence a line, or .gz.", DATA)] = None,
+    data: Annotated[
+        str | None, option('"phrases", "stories", a TSV file of pairs, or "tfds:name".', DATA)
+    ] = None,
+    source: Annotated[
+        Path | None, option("Text file, one sentence a line, or .gz; with tfds, a feature.", DATA)
+    ] = None,
     target: Annotated[Path | None, option("Its translation, line by line.", DATA)] = None,
     valid_data: Annotated[Path | None, option("TSV file of pairs to validate with.", DATA)] = None,
     valid_source: Annotated[Path | None, option("Text file to validate with.", DATA)] = None,
@@ -69,6 +78,13 @@ def train(
     dropout: Annotated[float | None, option("Rate.", MODEL)] = None,
     max_length: Annotated[int | None, option("Longest sentence in tokens; 256.", MODEL)] = None,
     batch_tokens: Annotated[int | None, option("Positions of a batch.", TRAINING)] = None,
+    pack: Annotated[bool | None, flag("--pack", "Several pairs in one row.", TRAINING)] = None,
+    accumulate: Annotated[
+        int | None, option("Batches to average the gradient over; 1.", TRAINING)
+    ] = None,
+    mixed_precision: Annotated[
+        bool | None, flag("--mixed-precision", "Compute in bfloat16.", TRAINING)
+    ] = None,
     learning_rate: Annotated[float | None, option("The highest.", TRAINING)] = None,
     warmup_steps: Annotated[int | None, option("How long it rises.", TRAINING)] = None,
     label_smoothing: Annotated[float | None, option("0.1 unless given.", TRAINING)] = None,
@@ -76,14 +92,32 @@ def train(
     epochs: Annotated[int | None, option("At most; 100.", TRAINING)] = None,
     max_steps: Annotated[int | None, option("At most.", TRAINING)] = None,
     max_minutes: Annotated[float | None, option("At most.", TRAINING)] = None,
+    watch: Annotated[
+        str | None, option("What is best: perplexity (unless given) or bleu.", TRAINING)
+    ] = None,
+    tokenize: Annotated[
+        str | None, option('For --watch bleu; "none" for tokenised text.', TRAINING)
+    ] = None,
     patience: Annotated[
         int | None, option("Stop after so many epochs without a better validation; 10.", TRAINING)
+    ] = None,
+    average: Annotated[
+        int | None, option("Average the weights of so many last epochs.", TRAINING)
+    ] = None,
+    ema: Annotated[
+        float | None, option("Keep a moving average of the weights; 0.999, say.", TRAINING)
+    ] = None,
+    keep_epochs: Annotated[
+        int | None, option("Keep the weights of so many last epochs; 10.", TRAINING)
     ] = None,
     seed: Annotated[int | None, option("Of everything drawn; 0.", TRAINING)] = None,
     resume: Annotated[bool, flag("--resume", "Go on from the last checkpoint.")] = False,
     overwrite: Annotated[bool, flag("--overwrite", "Replace an earlier run.")] = False,
+    other_versions: Annotated[
+        bool, flag("--other-versions", "Resume with other versions of the libraries.")
+    ] = False,
 ):
-    """Train a Transformer to translate.
+    """Train a Transformer to translate, or for any other task from text to text.
 
     Example:
 
@@ -97,21 +131,40 @@ def train(
     settings = {
         name: value
         for name, value in locals().items()
-        if value is not None and name not in ("out", "resume", "overwrite")
+        if value is not None and name not in ("out", "resume", "overwrite", "other_versions")
     }
-    import_tasks().train(out, resume, overwrite, **settings)
+    import_tasks().train(out, resume, overwrite, other_versions, **settings)
+
+
+@app.command()
+def average(
+    run: Run,
+    last: Annotated[int, option("How many epochs; 10 unless given.")] = 10,
+):
+    """Average the weights of a run's last epochs; later commands use the result.
+
+    Example:
+
+        keras-transformer average runs/ende --last 10
+    """
+    typer.echo(f"Averaged to {import_tasks().average(run, last)}")
 
 
 @app.command()
 def evaluate(
     run: Run,
-    data: Annotated[str | None, option('"phrases" (its held-out pairs), or a TSV file.')] = None,
+    data: Annotated[
+        str | None, option('"phrases" or "stories" (held-out pairs), a TSV file, "tfds:name".')
+    ] = None,
     source: Annotated[Path | None, option("Text file, one sentence a line, or .gz.")] = None,
     target: Annotated[Path | None, option("Its translation, line by line.")] = None,
     tokenize: Annotated[str, option('For BLEU; "none" for tokenised text.')] = "13a",
     skip_bad_lines: Annotated[
         bool, flag("--skip-bad-lines", "Leave out lines that are not UTF-8.")
     ] = False,
+    beam: Beam = 1,
+    alpha: Alpha = 1.0,
+    weights: Weights = None,
     json: Annotated[bool, flag("--json", "Print JSON.")] = False,
     examples: Annotated[int, option("Show so many translations beside their references.")] = 0,
 ):
@@ -119,10 +172,19 @@ def evaluate(
 
     Example:
 
-        keras-transformer evaluate runs/ende --source test.en --target test.de
+        keras-transformer evaluate runs/ende --source test.en --target test.de --beam 5
     """
     result = import_tasks().evaluate(
-        run, data, source, target, tokenize, skip_bad_lines, show_progress=not json
+        run,
+        data,
+        source,
+        target,
+        tokenize,
+        skip_bad_lines,
+        show_progress=not json,
+        beam_size=beam,
+        alpha=alpha,
+        weights=weights,
     )
     if json:
         keys = ("bleu", "chrf", "exact_match", "sentences", "seconds")
@@ -145,6 +207,12 @@ def translate(
     text: Annotated[
         list[str] | None, typer.Argument(help="Sentences; else lines on the standard input.")
     ] = None,
+    beam: Beam = 1,
+    alpha: Alpha = 1.0,
+    n_best: Annotated[
+        int | None, option("Show so many translations of a beam, each with its score.")
+    ] = None,
+    weights: Weights = None,
 ):
     """Translate sentences, or lines of the standard input to lines of the standard output.
 
@@ -152,14 +220,26 @@ def translate(
 
         keras-transformer translate runs/ende "a man rides a bicycle"
         keras-transformer translate runs/ende < test.en > test.de
+        keras-transformer translate runs/ende --beam 5 --n-best 3 "a man rides a bicycle"
         keras-transformer translate http://localhost:8501/v1/models/ende "a man rides a bicycle"
     """
     if "://" in run:
         from keras_transformer_client import RestClient
 
+        if (beam, alpha, n_best, weights) != (1, 1.0, None, None):
+            raise ValueError("A served model translates as it was exported: export it with --beam")
+
         RestClient(run).translate_stream(text or sys.stdin.buffer, sys.stdout)
         return
-    import_tasks().translate_stream(run, text or sys.stdin.buffer, sys.stdout)
+    import_tasks().translate_stream(
+        run,
+        text or sys.stdin.buffer,
+        sys.stdout,
+        n_best,
+        beam_size=beam,
+        alpha=alpha,
+        weights=weights,
+    )
 
 
 @app.command()
@@ -180,6 +260,9 @@ def export(
     source: Annotated[Path | None, option("Test set: text file, one sentence a line.")] = None,
     target: Annotated[Path | None, option("Its translation, line by line.")] = None,
     tokenize: Annotated[str, option('For BLEU; "none" for tokenised text.')] = "13a",
+    beam: Beam = 1,
+    alpha: Alpha = 1.0,
+    weights: Weights = None,
 ):
     """Export a run for a server or a device, and compare the export with the run.
 
@@ -191,7 +274,15 @@ def export(
     tasks = import_tasks()
     options = (version, sentences, data, source, target, tokenize)
     path, rows = tasks.export(
-        run, out, format, tuple(quantize or ("none",)), *options, show_progress=True
+        run,
+        out,
+        format,
+        tuple(quantize or ("none",)),
+        *options,
+        show_progress=True,
+        beam_size=beam,
+        alpha=alpha,
+        weights=weights,
     )
     typer.echo("\n".join(tasks.format_report(rows)))
     typer.echo(f"Exported to {path}")

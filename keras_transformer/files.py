@@ -1,6 +1,8 @@
-"""Files that are there as a whole or not at all."""
+"""Files that are there as a whole or not at all, and files that go away by themselves."""
 
 import os
+import tempfile
+import weakref
 from pathlib import Path
 
 TEMPORARY = ".tmp-"
@@ -17,6 +19,8 @@ def write_whole(path, write):
     temporary = path.with_name(f"{TEMPORARY}{os.getpid()}-{path.name}")
     try:
         write(temporary)
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())  # or the name might reach the disk before the contents do
         os.replace(temporary, path)
     except (OSError, RuntimeError) as error:  # a full disk is a RuntimeError to some of HDF5
         reason = getattr(error, "strerror", None) or str(error)
@@ -31,3 +35,17 @@ def remove_leftovers(folder):
     """Removes what a killed writer left behind."""
     for path in Path(folder).glob(f"{TEMPORARY}*"):
         path.unlink()
+
+
+def temporary_file(owner, in_memory=0):
+    """A binary file without a name, which goes away with its owner.
+
+    Args:
+        owner: the object that uses it.
+        in_memory: how many bytes are held in memory before they go to the disk; with 0 there is a
+            file descriptor from the beginning.
+    """
+    kind = tempfile.SpooledTemporaryFile if in_memory else tempfile.TemporaryFile
+    file = kind(in_memory) if in_memory else kind()
+    weakref.finalize(owner, file.close)
+    return file

@@ -12,19 +12,16 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import keras
 import pytest
 from combinations import OPTIONS, full_product, pairwise
-from small_run import EPOCHS, SMALL
+from small_run import EPOCHS, SERVED, SMALL
 
 
 @pytest.fixture(autouse=True)
 def _same_numbers_every_time():
     keras.backend.clear_session()
-    keras.utils.set_random_seed(0)
-
-
-def pytest_collection_finish():
-    # `clear_session` collects garbage, and would look through all of TensorFlow before each test.
-    gc.collect()
+    # It collects garbage, and would look through all of TensorFlow and whatever else earlier tests
+    # have left behind, before each test.
     gc.freeze()
+    keras.utils.set_random_seed(0)
 
 
 def pytest_addoption(parser):
@@ -81,7 +78,7 @@ def trained(pairs_file, once):
     """A small run, trained once for all tests, which must leave it as it is."""
     from keras_transformer.tasks import train
 
-    options = {**SMALL, "learning_rate": 0.01}
+    options = {**SMALL, "learning_rate": 0.01, "dropout": 0.0}
     return once("trained", lambda out: train(out, data=pairs_file, epochs=EPOCHS, **options))
 
 
@@ -90,7 +87,7 @@ def exported(trained, pairs_file, once):
     """That run as a served model, which the tests must leave as it is: the folder of the model."""
     from keras_transformer.tasks import export
 
-    return once("small", lambda base: export(trained, base, data=str(pairs_file)))
+    return once("small", lambda base: export(trained, base, data=str(pairs_file), **SERVED))
 
 
 @pytest.fixture

@@ -12,12 +12,18 @@ import sys
 import tempfile
 from pathlib import Path
 
+import mutations_of_decoding
 import mutations_of_export
 import mutations_of_layers
 import mutations_of_translation
 
 ROOT = Path(__file__).parents[1]
-PARTS = (mutations_of_layers, mutations_of_translation, mutations_of_export)
+PARTS = (
+    mutations_of_layers,
+    mutations_of_decoding,
+    mutations_of_translation,
+    mutations_of_export,
+)
 MUTATIONS = [mutation for part in PARTS for mutation in part.MUTATIONS]
 
 

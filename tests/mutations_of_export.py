@@ -4,13 +4,6 @@ from mutation import Mutation
 
 MUTATIONS = [
     Mutation(
-        "the score counts tokens after the end",
-        "decoding/greedy.py",
-        "ops.where(running, log_probability, 0.0)",
-        "log_probability",
-        "decoding/test_greedy.py::test_the_score_is_the_log_probability_of_what_was_written",
-    ),
-    Mutation(
         "an empty batch is not filled up",
         "export/translation.py",
         "missing = tf.maximum(1 - tf.shape(ids)[0], 0)",

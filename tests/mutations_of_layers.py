@@ -132,7 +132,7 @@ MUTATIONS = [
     Mutation(
         "`dropout` is not passed on to the feed-forward network",
         "layers/block_parts.py",
-        "gated=block.gated,\n        dropout=block.dropout,",
+        "gated=block.gated,\n        dropout=inner_dropout(block),",
         "gated=block.gated,",
         "layers/test_blocks.py::test_every_argument_reaches_every_part_that_takes_it",
     ),
@@ -190,7 +190,7 @@ MUTATIONS = [
         "layers/serialization.py",
         'part.quantize(config["quantized"][path])',
         "pass",
-        "../test_training.py::test_a_quantised_block_inside_an_inner_model_is_loaded_too",
+        "test_training.py::test_a_quantised_block_inside_an_inner_model_is_loaded_too",
     ),
     Mutation(
         "decoding forgets the mask that came with the memory",

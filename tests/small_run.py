@@ -10,3 +10,4 @@ SMALL = {
     "vocab_size": 320,
     "warmup_steps": 10,
 }
+SERVED = {"beam_size": 2, "alpha": 0.6}  # how it is exported

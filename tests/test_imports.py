@@ -13,7 +13,7 @@ PACKAGE = Path(keras_transformer.__file__).parent
 
 # What each part may import besides itself, the standard library, Keras and NumPy.
 MAY_IMPORT = {
-    "data": {"text", "tensorflow"},
+    "data": {"files", "text", "tensorflow", "tensorflow_datasets"},
     "decoding": set(),
     "export": {
         "ai_edge_litert",
@@ -31,6 +31,7 @@ MAY_IMPORT = {
     "tasks": {
         "client",
         "data",
+        "decoding",
         "export",
         "files",
         "models",

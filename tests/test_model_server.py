@@ -8,6 +8,7 @@ import time
 
 import pytest
 import requests
+from small_run import SERVED
 
 from keras_transformer.client import GrpcClient, RestClient
 from keras_transformer.tasks import Translator
@@ -71,7 +72,7 @@ def model_server(exported, tmp_path_factory):
 
 def test_it_translates_over_rest_and_grpc(trained, model_server):
     _, rest, grpc = model_server
-    expected = Translator.load(trained)(LINES)
+    expected = Translator.load(trained, **SERVED)(LINES)
     assert rest.translate(LINES) == expected
     assert grpc.translate(LINES) == expected
 

@@ -1,8 +1,23 @@
 """Pairs of sentences to batches of ids."""
 
 from keras_transformer.data.batches import Batches
-from keras_transformer.data.pairs import describe_dropped, read_pairs
+from keras_transformer.data.packing import PackedBatches
+from keras_transformer.data.pair_file import PairFile
+from keras_transformer.data.pairs import describe_dropped, iterate_pairs, read_pairs
 from keras_transformer.data.phrases import phrases
 from keras_transformer.data.shapes import fit_shapes
+from keras_transformer.data.stories import stories
+from keras_transformer.data.token_pairs import TokenPairs
 
-__all__ = ["Batches", "describe_dropped", "fit_shapes", "phrases", "read_pairs"]
+__all__ = [
+    "Batches",
+    "PackedBatches",
+    "PairFile",
+    "TokenPairs",
+    "describe_dropped",
+    "fit_shapes",
+    "iterate_pairs",
+    "phrases",
+    "read_pairs",
+    "stories",
+]

@@ -3,25 +3,21 @@
 from collections import Counter
 
 import numpy as np
-import tensorflow as tf
 
+from keras_transformer.data.epochs import Epochs
 from keras_transformer.data.shapes import cheapest_shapes, fit_shapes
+from keras_transformer.data.token_pairs import TokenPairs
 from keras_transformer.text import END, PADDING, START
 
 
-class Batches:
+class Batches(Epochs):
     """Batches of about as many tokens each, whatever the length of their sentences.
 
-    A batch is `(inputs, labels, weights)`: the inputs are `source` (B, S) and `target` (B, T), the
-    labels are the target one step ahead, and the weights are 1 / N for each of the batch's N real
-    labels and 0 for padding. A loss that is *summed* with these weights is the mean over real
-    tokens, however the batch is split over devices.
-
     There are only a few shapes (B, S, T), fitted to the lengths. The sentences left over when a
-    shape's last batch is not full fill up a larger shape.
+    shape's last batch is not full fill up a larger shape. See `Epochs` for what a batch is.
 
     Args:
-        pairs: a list of (source ids, target ids), without start and end tokens.
+        pairs: (source ids, target ids), without start and end tokens; `TokenPairs`, or an iterable.
         batch_tokens: B is as large as `B * max(S, T) <= batch_tokens` allows.
         max_length: pairs with a longer side, its end token included, are left out.
         shapes: how many shapes; or the shapes of another `Batches`, to have no further ones, but
@@ -55,23 +51,14 @@ class Batches:
         shuffle=True,
         batch_multiple=1,
     ):
-        if not pairs:
-            raise ValueError("Batches are made of pairs of sentences. Received: none")
-        lengths = np.array([(len(source) + 1, len(target) + 1) for source, target in pairs])
-        self.dropped = Counter()
-        kept = self._keep(lengths.max(axis=1) <= max_length, f"longer than {max_length} tokens")
-        if not len(kept):
-            raise ValueError(
-                "No pair of sentences is left to make batches of. "
-                f"Received: {len(pairs):,} pairs, the shortest with a side of "
-                f"{lengths.max(axis=1).min():,} tokens, max_length={max_length}"
-            )
+        self.pairs, self.rows, self.dropped = keep_short(pairs, max_length)
+        lengths = self.pairs.lengths[self.rows] + 1  # an end token, or a start token
         if isinstance(shapes, int):
-            shapes = fit_shapes(lengths[kept], shapes)
-        self.bucket = cheapest_shapes(lengths[kept], shapes)
+            shapes = fit_shapes(lengths, shapes)
+        self.bucket = cheapest_shapes(lengths, shapes)
         if (self.bucket < 0).any():
-            shapes = np.concatenate([shapes, [np.concatenate([shapes, lengths[kept]]).max(axis=0)]])
-            self.bucket = cheapest_shapes(lengths[kept], shapes)
+            shapes = np.concatenate([shapes, [np.concatenate([shapes, lengths]).max(axis=0)]])
+            self.bucket = cheapest_shapes(lengths, shapes)
         if batch_tokens < shapes.max() * batch_multiple:
             raise ValueError(
                 "A batch must have room for the longest sentence: `batch_tokens` must be at least "
@@ -81,23 +68,16 @@ class Batches:
         rows = batch_tokens // shapes.max(axis=1)
         self.batch_sizes = rows // batch_multiple * batch_multiple
         self.seed, self.shuffle = seed, shuffle
-        self.pairs = [tuple(np.asarray(ids, "int32") for ids in pairs[row]) for row in kept]
-        self.lengths = lengths[kept]
         plan = self.plan(epoch=0)
         self.steps = len(plan)
-        self.tokens = int(self.lengths.sum())
+        self.tokens = int(lengths.sum(dtype="int64"))
         positions = sum(self.batch_sizes[shape] * shapes[shape].sum() for shape, _ in plan)
         self.padding = 1 - self.tokens / positions
-
-    def _keep(self, wanted, reason):
-        if not wanted.all():
-            self.dropped[reason] += int((~wanted).sum())
-        return np.flatnonzero(wanted)
 
     def plan(self, epoch):
         """The batches of an epoch in their order, as (index of the shape, rows)."""
         random = np.random.default_rng((self.seed, epoch))
-        order = np.arange(len(self.pairs))
+        order = np.arange(len(self.rows))
         if self.shuffle:
             order = random.permutation(order)
         waiting = [order[self.bucket[order] == shape] for shape in range(len(self.shapes))]
@@ -125,7 +105,7 @@ class Batches:
         target = np.full((size, target_length), PADDING, "int32")
         labels = np.full((size, target_length), PADDING, "int32")
         for i, row in enumerate(rows):
-            ids, target_ids = self.pairs[row]
+            ids, target_ids = self.pairs[self.rows[row]]
             source[i, : len(ids)], source[i, len(ids)] = ids, END
             target[i, 0], target[i, 1 : len(target_ids) + 1] = START, target_ids
             labels[i, : len(target_ids)], labels[i, len(target_ids)] = target_ids, END
@@ -133,28 +113,29 @@ class Batches:
         weights = real / np.float32(real.sum())
         return {"source": source, "target": target}, labels, weights
 
-    def epoch(self, epoch, step=0):
-        """The batches of one epoch, from a step on."""
-        for shape, rows in self.plan(epoch)[step:]:
-            yield self.batch(shape, rows)
 
-    def stream(self, epoch=0, step=0):
-        """All batches from a step of an epoch on, epoch after epoch, without end."""
-        while True:
-            yield from self.epoch(epoch, step)
-            epoch, step = epoch + 1, 0
+def keep_short(pairs, max_length):
+    """The pairs that fit into a model.
 
-    def dataset(self, epoch=0, step=0, endless=True):
-        """The same as a `tf.data.Dataset`; `endless=False` for one epoch, as validation wants."""
-        batches = self.stream if endless else self.epoch
-        ids = tf.TensorSpec((None, None), tf.int32)
-        weights = tf.TensorSpec((None, None), tf.float32)
-        dataset = tf.data.Dataset.from_generator(
-            lambda: batches(epoch, step),
-            output_signature=({"source": ids, "target": ids}, ids, weights),
+    Args:
+        pairs: `TokenPairs`, or an iterable.
+        max_length: of either side, its end token included.
+
+    Returns:
+        The `TokenPairs`, the indices of those that fit, and a `Counter` of the others.
+    """
+    pairs = pairs if isinstance(pairs, TokenPairs) else TokenPairs(pairs)
+    if not len(pairs):
+        raise ValueError("Batches are made of pairs of sentences. Received: none")
+    longer = pairs.lengths.max(axis=1) + 1
+    rows = np.flatnonzero(longer <= max_length)
+    if not len(rows):
+        raise ValueError(
+            "No pair of sentences is left to make batches of. "
+            f"Received: {len(pairs):,} pairs, the shortest with a side of "
+            f"{longer.min():,} tokens, max_length={max_length}"
         )
-        options = tf.data.Options()
-        options.autotune.enabled = False  # with it, `fit` may hang for ten seconds at its end
-        count = tf.data.INFINITE_CARDINALITY if endless else len(self.plan(epoch)) - step
-        dataset = dataset.apply(tf.data.experimental.assert_cardinality(count))
-        return dataset.prefetch(4).with_options(options)
+    dropped = Counter()
+    if len(rows) < len(pairs):
+        dropped[f"longer than {max_length} tokens"] = len(pairs) - len(rows)
+    return pairs, rows, dropped

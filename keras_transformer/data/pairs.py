@@ -23,13 +23,25 @@ def read_pairs(source, target=None, skip_bad_lines=False):
         A list of (source, target), and a `Counter` of what was left out, by reason. Pairs of which
         a side is empty are always left out: there is nothing to learn from them.
     """
+    dropped = Counter()
+    return list(iterate_pairs(source, target, skip_bad_lines, dropped)), dropped
+
+
+def iterate_pairs(source, target=None, skip_bad_lines=False, dropped=None):
+    """The same one by one, for files that memory does not hold.
+
+    Args:
+        source, target, skip_bad_lines: see `read_pairs`.
+        dropped: a `Counter` to which is added what is left out.
+    """
+    dropped = Counter() if dropped is None else dropped
     if target is None:
         rows = (_columns(line) for line in read_lines(source))
         names = (source, source)
     else:
         rows = _side_by_side(source, target)
         names = (source, target)
-    pairs, dropped = [], Counter()
+    kept = 0
     for number, row in enumerate(rows, start=1):
         texts, problem = _texts(row, names)
         if problem and not skip_bad_lines:
@@ -43,11 +55,11 @@ def read_pairs(source, target=None, skip_bad_lines=False):
         elif not all(texts):
             dropped["empty"] += 1
         else:
-            pairs.append(texts)
-    if not pairs:
+            kept += 1
+            yield texts
+    if not kept:
         why = f" ({describe_dropped(dropped)})" if dropped else ""
         raise ValueError(f"{source} has no pair of sentences to read{why}")
-    return pairs, dropped
 
 
 def read_lines(path):
@@ -81,14 +93,17 @@ def describe_dropped(dropped):
 
 
 def _side_by_side(source, target):
-    rows = list(zip_longest(read_lines(source), read_lines(target)))
-    counts = [sum(row[side] is not None for row in rows) for side in (0, 1)]
+    counts = [0, 0]
+    for row in zip_longest(read_lines(source), read_lines(target)):
+        for side in (0, 1):
+            counts[side] += row[side] is not None
+        if counts[0] == counts[1]:
+            yield row
     if counts[0] != counts[1]:
         raise ValueError(
             f"The files must match line by line. Received: {source} with {counts[0]:,} lines, "
             f"{target} with {counts[1]:,}"
         )
-    return rows
 
 
 def _columns(line):

@@ -43,8 +43,10 @@ def cheapest_shapes(lengths, shapes):
         lengths: (N, 2).
         shapes: (n, 2), the cheapest first.
     """
-    fits = (lengths[:, None] <= shapes[None]).all(axis=-1)  # (N, n)
-    return np.where(fits.any(axis=1), fits.argmax(axis=1), -1)
+    cheapest = np.full(len(lengths), -1)
+    for index in range(len(shapes) - 1, -1, -1):  # the cheapest has the last word
+        cheapest[(lengths <= shapes[index]).all(axis=1)] = index
+    return cheapest
 
 
 def _best_cut(distinct, numbers):

@@ -24,8 +24,10 @@ class Signature(NamedTuple):
 
 def translation_signatures(translation):
     """What a translation model can be asked; the first is what it is asked by default."""
+    of_beam = {"translate_nbest": Signature(translation.translate_nbest, {"text": TEXT})}
     return {
         "translate": Signature(translation.translate, {"text": TEXT}),
+        **(of_beam if translation.beam_size > 1 else {}),
         "translate_ids": Signature(translation.translate_ids, {"ids": IDS, "lengths": LENGTHS}),
         "tokenize": Signature(translation.tokenize, {"text": TEXT}),
         "detokenize": Signature(translation.detokenize, {"ids": IDS, "lengths": LENGTHS}),

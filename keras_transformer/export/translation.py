@@ -3,7 +3,7 @@
 import tensorflow as tf
 from keras import ops
 
-from keras_transformer.decoding import greedy
+from keras_transformer.decoding import beam_search, check_beam, greedy
 from keras_transformer.export.text_ops import clean, one_line
 from keras_transformer.models import attention_model
 from keras_transformer.text import END, START
@@ -19,37 +19,81 @@ class Translation:
     Args:
         model: a `Transformer`, or another model with `start`, `step` and `max_length`.
         tokenizers: of source and target.
+        beam_size: how many translations of a sentence are followed side by side; 1 is greedy.
+        alpha: how much a beam favours long translations, see `decoding.beam_search`.
     """
 
-    def __init__(self, model, tokenizers):
+    def __init__(self, model, tokenizers, beam_size=1, alpha=1.0):
+        check_beam(beam_size, alpha)
+        if beam_size > tokenizers[1].vocab_size:
+            raise ValueError(
+                "A beam must not be wider than the vocabulary. Received: "
+                f"beam_size={beam_size}, and the vocabulary has {tokenizers[1].vocab_size} pieces"
+            )
         self.model, self.tokenizers = model, tokenizers
+        self.beam_size, self.alpha = beam_size, alpha
         self.longest = model.get_config()["max_length"]
 
     def search(self, source):
         """Source ids (B, S), each ending with the end token, to ids (B, L) and scores (B,)."""
+        ids, scores = self.search_n_best(source, 1)
+        return ids[:, 0], scores[:, 0]
+
+    def search_n_best(self, source, n_best):
+        """The same to the best few, (B, n_best, L), and their scores (B, n_best)."""
         lengths = ops.sum(ops.cast(source != 0, "int32"), axis=1) - 1
         limits = ops.minimum(lengths + LONGER_BY, self.longest)
         length = ops.minimum(ops.shape(source)[1] - 1 + LONGER_BY, self.longest)
         state = self.model.start(source, length)
         start = ops.full_like(lengths, START)
-        return greedy(self.model.step, state, start, length, END, limits)
+        if self.beam_size == 1:
+            found = greedy(self.model.step, state, start, length, END, limits)
+            return tuple(ops.expand_dims(x, 1) for x in found)
+        return beam_search(
+            self.model.step,
+            state,
+            start,
+            length,
+            END,
+            self.beam_size,
+            self.alpha,
+            n_best,
+            limits,
+            reorder=self.model.reorder,
+        )
 
     def translate(self, text):
-        """Text (B,) to its translation and the logarithm of its probability.
+        """Text (B,) to its translation and its score.
 
-        A line longer than the model can read is translated in pieces; an empty one stays empty.
+        The score of greedy decoding is the logarithm of the translation's probability, that of a
+        beam is divided by the length penalty. A line longer than the model can read is translated
+        in pieces; an empty one stays empty.
         """
+        best = self._translate_n_best(text, 1)
+        return {"translation": best["translations"][:, 0], "score": best["scores"][:, 0]}
+
+    def translate_nbest(self, text):
+        """Text (B,) to as many translations (B, K) as the beam is wide, the best first."""
+        return self._translate_n_best(text, self.beam_size)
+
+    def _translate_n_best(self, text, n_best):
         ids = self.tokenizers[0].tokenize(clean(text))
         pieces, pieces_of_line = split_rows(ids, self.longest - 1)
         with_end = tf.concat([pieces, tf.fill([pieces.nrows(), 1], END)], axis=1)
-        target, scores = self.search(at_least_one_row(with_end.to_tensor()))
+        target, scores = self.search_n_best(at_least_one_row(with_end.to_tensor()), n_best)
         count = pieces.nrows()
-        texts = self.tokenizers[1].detokenize(target)[:count]
-        lines = tf.RaggedTensor.from_row_lengths(texts, pieces_of_line)
+        texts = self.tokenizers[1].detokenize(tf.reshape(target, [-1, tf.shape(target)[2]]))
+        texts = tf.reshape(texts, [-1, n_best])[:count]
+        # (lines, pieces, n_best) to (lines, n_best): the best of each piece together, and so on.
+        texts = tf.RaggedTensor.from_row_lengths(texts, pieces_of_line)
         scores = tf.RaggedTensor.from_row_lengths(scores[:count], pieces_of_line)
+        joined = [
+            tf.strings.reduce_join(texts[:, :, rank], axis=1, separator=" ")
+            for rank in range(n_best)
+        ]
         return {
-            "translation": one_line(tf.strings.reduce_join(lines, axis=1, separator=" ")),
-            "score": tf.reduce_sum(scores, axis=1),
+            "translations": one_line(tf.stack(joined, axis=1)),
+            "scores": tf.reshape(tf.reduce_sum(scores, axis=1), [-1, n_best]),
         }
 
     def translate_ids(self, ids, lengths):

@@ -14,7 +14,7 @@ def self_attention(block, causal):
         num_kv_heads=block.num_kv_heads,
         causal=causal,
         attention_positions=block.attention_positions,
-        dropout=block.dropout,
+        dropout=inner_dropout(block),
         use_bias=block.use_bias,
         dtype=block.dtype_policy,
         name="self_attention",
@@ -27,7 +27,7 @@ def cross_attention(block):
         block.dim,
         block.num_heads,
         num_kv_heads=block.num_kv_heads,
-        dropout=block.dropout,
+        dropout=inner_dropout(block),
         use_bias=block.use_bias,
         dtype=block.dtype_policy,
         name="cross_attention",
@@ -41,7 +41,7 @@ def feed_forward(block):
         block.ffn_dim,
         activation=block.activation,
         gated=block.gated,
-        dropout=block.dropout,
+        dropout=inner_dropout(block),
         use_bias=block.use_bias,
         dtype=block.dtype_policy,
         name="feed_forward",
@@ -59,3 +59,8 @@ def residual(block, around):
         dtype=block.dtype_policy,
         name=f"{around}_residual",
     )
+
+
+def inner_dropout(block):
+    """The rate within the sublayers."""
+    return block.dropout if block.inner_dropout is None else block.inner_dropout

@@ -18,7 +18,7 @@ class DecoderBlock(keras.layers.Layer):
         dim: D, the width of input, memory and output.
         num_heads: H.
         ffn_dim: inner width of the feed-forward network.
-        dropout: rate, on attention weights, inner activations and all branches.
+        dropout: rate, on all branches.
         activation: of the feed-forward network.
         gated: see `FeedForward`.
         norm: "layer" or "rms".
@@ -29,6 +29,7 @@ class DecoderBlock(keras.layers.Layer):
         use_bias: whether the projections have biases.
         stochastic_depth: rate at which a sample skips a branch in training.
         cross_attention: whether there is a memory to look at.
+        inner_dropout: rate, on attention weights and inner activations; `dropout` unless given.
 
     Call arguments:
         x: (B, T, D).
@@ -66,6 +67,7 @@ class DecoderBlock(keras.layers.Layer):
         use_bias=True,
         stochastic_depth=0.0,
         cross_attention=True,
+        inner_dropout=None,
         **kwargs,
     ):
         super().__init__(**kwargs)

@@ -18,7 +18,7 @@ class EncoderBlock(keras.layers.Layer):
         dim: D, the width of input and output.
         num_heads: H.
         ffn_dim: inner width of the feed-forward network.
-        dropout: rate, on attention weights, inner activations and both branches.
+        dropout: rate, on both branches.
         activation: of the feed-forward network.
         gated: see `FeedForward`.
         norm: "layer" or "rms".
@@ -28,6 +28,7 @@ class EncoderBlock(keras.layers.Layer):
         attention_positions: None, "rotary", "alibi" or "relative".
         use_bias: whether the projections have biases.
         stochastic_depth: rate at which a sample skips a branch in training.
+        inner_dropout: rate, on attention weights and inner activations; `dropout` unless given.
 
     Call arguments:
         x: (B, T, D).
@@ -58,6 +59,7 @@ class EncoderBlock(keras.layers.Layer):
         attention_positions=None,
         use_bias=True,
         stochastic_depth=0.0,
+        inner_dropout=None,
         **kwargs,
     ):
         super().__init__(**kwargs)

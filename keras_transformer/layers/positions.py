@@ -2,6 +2,8 @@
 
 from keras import ops
 
+from keras_transformer.layers.masks import causal_mask
+
 
 def positions_from(start, length):
     """The positions of `length` tokens from `start` on.
@@ -26,3 +28,22 @@ def positions_from(start, length):
             )
         return start
     return ops.expand_dims(start, -1) + ops.arange(length)
+
+
+def segment_positions(segments):
+    """The positions of tokens of which several sequences share a row: each begins with 0.
+
+    Args:
+        segments: (B, T), integers; the tokens of a segment follow each other.
+
+    Returns:
+        (B, T), integers.
+
+    >>> import numpy as np
+    >>> np.array(segment_positions(np.array([[1, 1, 1, 2, 2, 0]]))).tolist()
+    [[0, 1, 2, 0, 1, 0]]
+    """
+    together = ops.equal(ops.expand_dims(segments, 2), ops.expand_dims(segments, 1))  # (B, T, T)
+    # Counted, not made by `ops.arange`: of a symbolic tensor the length is not known.
+    earlier = causal_mask(ops.cumsum(ops.ones_like(segments), axis=1))
+    return ops.sum(ops.cast(ops.logical_and(together, earlier), "int32"), axis=2) - 1

@@ -41,7 +41,7 @@ class Transformer(keras.Model):
         num_heads: H.
         ffn_dim: inner width of the feed-forward networks.
         num_layers: how many blocks the encoder has, and the decoder.
-        dropout: rate, everywhere the paper has it and on attention weights.
+        dropout: rate, where the paper has it: on embeddings and on what each sublayer adds.
         max_length: how many positions there are on each side.
         target_vocab_size: of the target, if it has a vocabulary of its own.
         shared_embedding: whether source and target are embedded with one matrix; only possible, and
@@ -49,6 +49,7 @@ class Transformer(keras.Model):
         tied_output: whether the output projection is the target's embedding matrix.
         activation: of the feed-forward networks.
         norm_first: whether to normalise before attention and feed-forward, not after.
+        inner_dropout: rate, on attention weights and within feed-forward networks.
 
     >>> model = Transformer.from_size("tiny", vocab_size=100)
     >>> ids = ops.ones((2, 5), "int32")
@@ -70,6 +71,7 @@ class Transformer(keras.Model):
         tied_output=True,
         activation="relu",
         norm_first=False,
+        inner_dropout=0.0,
         dtype=None,
         name=None,
     ):
@@ -96,6 +98,7 @@ class Transformer(keras.Model):
                 num_heads,
                 ffn_dim,
                 dropout=dropout,
+                inner_dropout=inner_dropout,
                 activation=activation,
                 norm_first=norm_first,
                 dtype=dtype,

@@ -1,6 +1,7 @@
 """A whole job in one function."""
 
 from keras_transformer.export.parity import format_report
+from keras_transformer.tasks.average import average
 from keras_transformer.tasks.check import check
 from keras_transformer.tasks.evaluate import evaluate
 from keras_transformer.tasks.export import export
@@ -13,6 +14,7 @@ __all__ = [
     "RunFolder",
     "Settings",
     "Translator",
+    "average",
     "check",
     "evaluate",
     "export",

@@ -1,11 +1,12 @@
-"""The pairs of sentences of a task: the embedded corpus, or files."""
+"""The pairs of sentences of a task: an embedded corpus, files, or a data set of TFDS."""
 
-import hashlib
 import random
+from collections import Counter
 from dataclasses import dataclass, field
 
-from keras_transformer.data import phrases, read_pairs
-from keras_transformer.tasks.settings import PHRASES
+from keras_transformer.data import PairFile, iterate_pairs, phrases, stories
+from keras_transformer.data.tfds_pairs import PREFIX, TfdsPairs
+from keras_transformer.tasks.settings import PHRASES, STORIES
 
 HELD_BACK_SHARE, HELD_BACK_AT_MOST = 0.02, 1_000
 
@@ -15,49 +16,82 @@ class Corpus:
     """Pairs to train and validate with, and what was left out of the files.
 
     Attributes:
-        train: list of (source, target).
+        train: a `PairFile`.
         valid: likewise.
         dropped: what was left out, by name of the part and reason.
         held_back: how many training pairs were taken for validation.
     """
 
-    train: list
-    valid: list
+    train: PairFile
+    valid: PairFile
     dropped: dict = field(default_factory=dict)
     held_back: int = 0
 
-    def fingerprint(self):
-        """A short text that differs when any sentence does."""
-        digest = hashlib.sha256()
-        for pair in (*self.train, *self.valid):
-            digest.update("\t".join(pair).encode() + b"\n")
-        return digest.hexdigest()[:16]
+    def fingerprints(self):
+        """How many pairs there are, and which, in a few letters."""
+        return {
+            "train_pairs": len(self.train),
+            "train_fingerprint": self.train.fingerprint,
+            "valid_pairs": len(self.valid),
+            "valid_fingerprint": self.valid.fingerprint,
+        }
 
 
 def load_corpus(settings):
     """Reads what the settings name."""
-    train, dropped = load_pairs(
-        settings.data, settings.source, settings.target, settings.skip_bad_lines
-    )
-    if settings.valid_data or settings.valid_source:
-        valid, valid_dropped = load_pairs(
-            settings.valid_data,
-            settings.valid_source,
-            settings.valid_target,
-            settings.skip_bad_lines,
-        )
-        return Corpus(train, valid, {"training": dropped, "validation": valid_dropped})
+    dropped = {"training": Counter(), "validation": Counter()}
+    named = (settings.data, settings.source, settings.target)
+    valid = (settings.valid_data, settings.valid_source, settings.valid_target)
+    if valid == (None, None, None) and has_validation(*named):
+        valid = named
+
+    def read(named, part, name):
+        return PairFile(iterate_corpus(*named, part, settings.skip_bad_lines, dropped[name]))
+
+    train = read(named, "train", "training")
+    if valid != (None, None, None):
+        return Corpus(train, read(valid, "validation", "validation"), dropped)
     train, valid = hold_back(train, settings.seed)
-    return Corpus(train, valid, {"training": dropped}, held_back=len(valid))
+    return Corpus(train, valid, dropped, held_back=len(valid))
 
 
-def load_pairs(data, source, target, skip_bad_lines=False, held_out=False):
-    """Pairs from "phrases", a TSV file or two files, and what was left out."""
+def load_pairs(data, source, target, skip_bad_lines=False):
+    """Test pairs as a list, and what was left out; of embedded corpora, those held out."""
+    dropped = Counter()
+    pairs = iterate_corpus(data, source, target, "test", skip_bad_lines, dropped)
+    return list(pairs), dropped
+
+
+def iterate_corpus(data, source, target, part="train", skip_bad_lines=False, dropped=None):
+    """The pairs of a part of a corpus one by one; files have one part only."""
     if data == PHRASES:
-        return phrases()[1 if held_out else 0], {}
+        return iter(phrases()[0 if part == "train" else 1])
+    if data == STORIES:
+        return iter(stories()[0] if part == "train" else stories(count=0)[1])
+    if data is not None and data.startswith(PREFIX):
+        pairs = TfdsPairs(data, source, target)
+        split = pairs.first_split(*SPLITS[part])
+        if split is None:
+            raise ValueError(f"{data} has no part to {part} with: it has {', '.join(pairs.splits)}")
+        return pairs.iterate(split, dropped)
     if data is not None:
-        return read_pairs(data, skip_bad_lines=skip_bad_lines)
-    return read_pairs(source, target, skip_bad_lines=skip_bad_lines)
+        source, target = data, None
+    return iterate_pairs(source, target, skip_bad_lines, dropped)
+
+
+# What the parts are called in TFDS.
+SPLITS = {
+    "train": ("train",),
+    "validation": ("validation", "valid", "dev"),
+    "test": ("test", "validation", "valid", "dev"),
+}
+
+
+def has_validation(data, source, target):
+    """Whether a corpus has a part of its own to validate with; only those of TFDS may."""
+    if data is None or not data.startswith(PREFIX):
+        return False
+    return TfdsPairs(data, source, target).first_split(*SPLITS["validation"]) is not None
 
 
 def hold_back(pairs, seed):
@@ -66,5 +100,5 @@ def hold_back(pairs, seed):
     if count >= len(pairs):
         raise ValueError(f"Two pairs of sentences are needed at least. Received: {len(pairs)}")
     chosen = set(random.Random(seed).sample(range(len(pairs)), count))
-    train = [pair for i, pair in enumerate(pairs) if i not in chosen]
-    return train, [pairs[i] for i in sorted(chosen)]
+    train = PairFile(pair for i, pair in enumerate(pairs) if i not in chosen)
+    return train, PairFile(pair for i, pair in enumerate(pairs) if i in chosen)

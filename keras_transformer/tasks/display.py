@@ -82,11 +82,12 @@ class ShowTraining(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         self.bar.remove_task(self.task)
         row = self.progress.rows[-1]
+        bleu = f", BLEU {row['val_bleu']:.2f}" if "val_bleu" in row else ""
         self.log.say(
             f"Epoch {row['epoch']}, step {row['step']:,}, {row['seconds'] / 60:.1f} min: "
             f"loss {row['loss']:.3f}, accuracy {row['accuracy']:.1%}; "
             f"validation: perplexity {row['val_perplexity']:.2f}, "
-            f"accuracy {row['val_accuracy']:.1%}; {row['tokens_per_second']:,} tokens/s"
+            f"accuracy {row['val_accuracy']:.1%}{bleu}; {row['tokens_per_second']:,} tokens/s"
         )
 
     def close(self):

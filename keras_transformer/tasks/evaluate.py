@@ -19,6 +19,7 @@ def evaluate(
     tokenize="13a",
     skip_bad_lines=False,
     show_progress=False,
+    **options,
 ):
     """Translates the source sentences of a test set and compares with its target sentences.
 
@@ -31,6 +32,7 @@ def evaluate(
             tokenised already; see its documentation for others.
         skip_bad_lines: leave out lines that are not UTF-8 instead of stopping.
         show_progress: whether to show a bar.
+        **options: of `Translator.load`, such as `beam_size`.
 
     Returns:
         A dict: `bleu`, `chrf` and `exact_match` (percent), `sentences`, `seconds` (of translating,
@@ -38,7 +40,7 @@ def evaluate(
         reference, translation).
     """
     pairs = load_test_pairs(data, source, target, skip_bad_lines)
-    translator = Translator.load(run)
+    translator = Translator.load(run, **options)
     sources, references = map(list, zip(*pairs, strict=True))
     translator(sources[:1])  # traces the decoder
     began = time.monotonic()
@@ -56,7 +58,7 @@ def load_test_pairs(data, source, target, skip_bad_lines=False):
     """The pairs to evaluate with; of the embedded corpus, those held out."""
     if (data is None) == (source is None) or (source is None) != (target is None):
         raise ValueError("Give either --data, or both --source and --target")
-    pairs, dropped = load_pairs(data, source, target, skip_bad_lines, held_out=True)
+    pairs, dropped = load_pairs(data, source, target, skip_bad_lines)
     if dropped:
         console.print(f"Left out of the test pairs: {describe_dropped(dropped)}", markup=False)
     return pairs

@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 from keras_transformer.data.pairs import read_lines
-from keras_transformer.export import Translation
 from keras_transformer.export.bundle import write_bundle
 from keras_transformer.export.parity import compare, size_of
 from keras_transformer.export.runtimes import KerasModel, SavedModel, TFLiteModel, import_litert
@@ -36,6 +35,9 @@ def export(
     target=None,
     tokenize="13a",
     show_progress=False,
+    beam_size=1,
+    alpha=1.0,
+    weights=None,
 ):
     """Writes a new version of a served model, if it translates as the run does.
 
@@ -52,11 +54,15 @@ def export(
         target: likewise.
         tokenize: for BLEU, see `evaluate`.
         show_progress: whether to show a bar.
+        beam_size: how many translations of a sentence the served model follows side by side; with
+            more than 1 there is a signature `translate_nbest`. TFLite files decode greedily.
+        alpha: how much a beam favours long translations.
+        weights: which of the run's models, see `RunFolder.load_model`.
 
     Returns:
         The path of the new version, and the rows of the report, see `export.parity.Row`.
     """
-    check_arguments(out, format, quantize, version)
+    check_arguments(out, format, quantize, version, beam_size)
     folder = RunFolder(run)
     examples = load_examples(folder, sentences)
     lines, bleu = examples, None
@@ -67,7 +73,7 @@ def export(
         def bleu(translations):
             return score(translations, references, tokenize)["bleu"]
 
-    translator = Translator.load(run)
+    translator = Translator.load(run, weights, beam_size=beam_size, alpha=alpha)
     original = KerasModel(
         translator.model, translator.tokenizers, translator, size_of(folder.path / "model.keras")
     )
@@ -91,7 +97,7 @@ def export(
     return final, rows
 
 
-def check_arguments(out, format, quantize, version):
+def check_arguments(out, format, quantize, version, beam_size=1):
     """Raises an error for what could not work, before anything is loaded."""
     if format not in FORMATS:
         raise ValueError(f"`format` must be one of {', '.join(FORMATS)}. Received: {format!r}")
@@ -102,6 +108,8 @@ def check_arguments(out, format, quantize, version):
             )
     if format == SAVED_MODEL and tuple(quantize) != ("none",):
         raise ValueError("`quantize` is for TFLite: add --format tflite")
+    if format == TFLITE and beam_size != 1:
+        raise ValueError(f"TFLite files decode greedily. Received: beam_size={beam_size}")
     name = Path(out).resolve().name
     if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
         raise ValueError(
@@ -140,8 +148,7 @@ def decode_lines(path):
 
 def write_served(new, final, translator, examples):
     """Writes a SavedModel, its warm-up requests and what stands beside it."""
-    translation = Translation(translator.model, translator.tokenizers)
-    signatures = translation_signatures(translation)
+    signatures = translation_signatures(translator.translation)
     write_saved_model(new, signatures, translator.model, dict.fromkeys(translator.tokenizers))
     exported = SavedModel(new)
     write_warmup(new, warmup_requests(exported, examples))
@@ -159,8 +166,9 @@ def warmup_requests(exported, examples):
     for line in examples:
         yield "serving_default", {"text": [line]}
     yield "translate", {"text": examples}
-    for name in ("tokenize", "encode", "attention"):
-        yield name, {"text": examples[:1]}
+    for name in ("translate_nbest", "tokenize", "encode", "attention"):
+        if name in exported.signatures:
+            yield name, {"text": examples[:1]}
     ids = exported.signatures["tokenize"](text=examples[:1])
     ids = {name: value.numpy() for name, value in ids.items()}
     yield "translate_ids", ids
@@ -171,7 +179,7 @@ def warmup_requests(exported, examples):
 
 def write_for_devices(new, folder, translator, quantize):
     """Writes TFLite files, and beside them what a host needs to use them."""
-    translation = Translation(translator.model, translator.tokenizers)
+    translation = translator.translation
     signatures, exported = tflite_signatures(translation), []
     for name in ("tokenizer.model", "target_tokenizer.model"):
         if (folder.path / name).exists():

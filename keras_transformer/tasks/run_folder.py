@@ -12,8 +12,11 @@ import keras
 
 from keras_transformer.files import remove_leftovers, write_whole
 from keras_transformer.text import Tokenizer
+from keras_transformer.training import average_weights, last_epochs
 
 FORMAT = 1
+AVERAGED = "averaged.keras"
+WEIGHTS = ("best", "last", "averaged")
 LIBRARIES = (
     "keras-transformer-layers",
     "keras",
@@ -29,7 +32,8 @@ class RunFolder:
 
     `config.json` (settings and versions), `tokenizer.model` (and `target_tokenizer.model` if the
     target has a vocabulary of its own), `checkpoints/`, `model.keras` (the best so far),
-    `weights/` (of the last epochs), `metrics.csv`, `train.log`, `tensorboard/`.
+    `averaged.keras` (the mean of the last epochs, if wanted), `weights/` (of the last epochs),
+    `metrics.csv`, `train.log`, `tensorboard/`.
 
     Args:
         path: of an existing run.
@@ -79,10 +83,10 @@ class RunFolder:
         of_target = self.path / "target_tokenizer.model"
         return source, Tokenizer.load(of_target) if of_target.exists() else source
 
-    def save_model(self, model):
+    def save_model(self, model, name="model.keras"):
         """Saves the model for use, without the state of its optimizer."""
         with uncompiled(model):
-            write_whole(self.path / "model.keras", model.save)
+            write_whole(self.path / name, model.save)
 
     def change_config(self, **parts):
         """Writes some parts of `config.json` anew."""
@@ -90,12 +94,27 @@ class RunFolder:
         text = json.dumps(self.config, indent=2) + "\n"
         write_whole(self.path / "config.json", lambda path: path.write_text(text))
 
-    def load_model(self):
-        """The best model so far."""
+    def load_model(self, weights=None):
+        """A model for use.
+
+        Args:
+            weights: "best", after the epoch that was best on the validation pairs; "last", after
+                the last one; "averaged", the mean of several (`tasks.average`). Unless given,
+                averaged if there is one, and else the best.
+        """
+        check_weights(weights)
+        averaged = self.path / AVERAGED
+        if weights == "averaged" and not averaged.exists():
+            raise ValueError(f"{self.path} has no averaged model: make one, `average {self.path}`")
         path = self.path / "model.keras"
         if not path.exists():
             raise ValueError(f"{self.path} has no model yet: its training has not ended an epoch")
-        return keras.saving.load_model(path, compile=False)
+        if weights in (None, "averaged") and averaged.exists():
+            path = averaged
+        model = keras.saving.load_model(path, compile=False)
+        if weights == "last":
+            average_weights(model, last_epochs(self.weights, 1))
+        return model
 
     def remove_leftovers(self):
         """Removes what a killed training left half-written."""
@@ -117,12 +136,23 @@ class RunFolder:
 @contextlib.contextmanager
 def uncompiled(model):
     """The model without its optimizer, whose state would make its file three times as large."""
+    if not model.compiled:
+        yield
+        return
     optimizer = model.optimizer
     model.optimizer, model.compiled = None, False
     try:
         yield
     finally:
         model.optimizer, model.compiled = optimizer, True
+
+
+def check_weights(weights):
+    """Raises an error unless this says which of a run's models is meant."""
+    if weights is not None and weights not in WEIGHTS:
+        raise ValueError(
+            f"`weights` must be one of {', '.join(WEIGHTS)}. Received: weights={weights!r}"
+        )
 
 
 def check_free(path, overwrite):

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, fields
 
 from keras_transformer.models.transformer import SIZES
 
-PHRASES = "phrases"
+PHRASES, STORIES = "phrases", "stories"
 FILES = ("data", "source", "target", "valid_data", "valid_source", "valid_target")
 
 # What suits a size, besides its shape.
@@ -14,18 +14,40 @@ TRAINING_OF_SIZE = {
     "base": {"learning_rate": 0.0007, "warmup_steps": 4000, "batch_tokens": 25_000},
     "big": {"learning_rate": 0.0005, "warmup_steps": 4000, "batch_tokens": 25_000},
 }
-# The embedded corpus is small and regular: a small model learns it in three minutes.
-FOR_PHRASES = {
-    "vocab_size": 1000,
-    "num_layers": 2,
-    "dropout": 0.0,
-    "learning_rate": 0.003,
-    "warmup_steps": 400,
-    "batch_tokens": 2048,
-    "max_steps": 1100,
+# The embedded corpora are small and regular: a small model learns them in a few minutes.
+FOR_EMBEDDED = {
+    PHRASES: {
+        "vocab_size": 1000,
+        "num_layers": 2,
+        "dropout": 0.0,
+        "learning_rate": 0.003,
+        "warmup_steps": 400,
+        "batch_tokens": 2048,
+        "max_steps": 1100,
+    },
+    STORIES: {
+        "vocab_size": 400,
+        "num_layers": 3,
+        "dropout": 0.0,
+        "learning_rate": 0.002,
+        "warmup_steps": 400,
+        "batch_tokens": 2048,
+        "max_steps": 2500,
+    },
 }
+POSITIVE = (
+    "accumulate",
+    "average",
+    "batch_tokens",
+    "epochs",
+    "keep_epochs",
+    "max_minutes",
+    "max_steps",
+    "patience",
+)
+WATCHED = ("perplexity", "bleu")
 # What may change when a training is resumed; anything else would make it another training.
-MAY_CHANGE = ("epochs", "max_steps", "max_minutes", "patience", "keep_epochs")
+MAY_CHANGE = ("epochs", "max_steps", "max_minutes", "patience", "average", "keep_epochs")
 
 
 @dataclass
@@ -33,8 +55,10 @@ class Settings:
     """The settings of a training; None means what suits the size, or no limit.
 
     Attributes:
-        data: "phrases" for the embedded corpus, or a TSV file of pairs.
-        source: text file, one sentence a line, plain or gzip; instead of `data`.
+        data: "phrases" or "stories" for an embedded corpus, a TSV file of pairs, or a data set of
+            TFDS with two text features, "tfds:ted_hrlr_translate/pt_to_en".
+        source: text file, one sentence a line, plain or gzip; instead of `data`. With a data set of
+            TFDS, the name of a feature.
         target: its translation, line by line.
         valid_data: TSV file of pairs to validate with. Without any, some training pairs are kept
             back for it.
@@ -53,6 +77,9 @@ class Settings:
         dropout: rate.
         max_length: longest sentence in tokens; longer ones are left out of the training.
         batch_tokens: positions of a batch on its longer side.
+        pack: put several pairs into one row, so that there is one shape and hardly any padding.
+        accumulate: over how many batches to average the gradient before an update.
+        mixed_precision: compute in bfloat16, keep weights in float32.
         learning_rate: the highest.
         warmup_steps: how long it rises.
         label_smoothing: share of certainty spread over the vocabulary.
@@ -60,7 +87,13 @@ class Settings:
         epochs: how many at most.
         max_steps: how many training steps at most.
         max_minutes: how long at most.
+        watch: what the best epoch is best in, "perplexity" or "bleu" of the validation pairs; BLEU
+            is that of greedy translations.
+        tokenize: for BLEU, see `evaluate`.
         patience: epochs without a better validation after which to stop.
+        average: at the end average the weights of so many of the last epochs.
+        ema: validate and save a moving average of the weights, which keeps this share of itself in
+            every update, such as 0.999.
         keep_epochs: of how many of the last epochs to keep the weights, to average them.
         seed: of everything drawn.
     """
@@ -84,6 +117,9 @@ class Settings:
     dropout: float | None = None
     max_length: int = 256
     batch_tokens: int | None = None
+    pack: bool = False
+    accumulate: int = 1
+    mixed_precision: bool = False
     learning_rate: float | None = None
     warmup_steps: int | None = None
     label_smoothing: float = 0.1
@@ -91,7 +127,11 @@ class Settings:
     epochs: int = 100
     max_steps: int | None = None
     max_minutes: float | None = None
+    watch: str = "perplexity"
+    tokenize: str = "13a"
     patience: int = 10
+    average: int | None = None
+    ema: float | None = None
     keep_epochs: int = 10
     seed: int = 0
 
@@ -107,25 +147,26 @@ class Settings:
                 f"`size` must be one of {', '.join(SIZES)}. Received: size={self.size!r}"
             )
         defaults = {**SIZES[self.size], **TRAINING_OF_SIZE[self.size]}
-        if self.data == PHRASES:
-            defaults.update(FOR_PHRASES)
+        defaults.update(FOR_EMBEDDED.get(self.data, {}))
         for name, value in defaults.items():
             if getattr(self, name) is None:
                 setattr(self, name, value)
-        for name in (
-            "epochs",
-            "max_steps",
-            "max_minutes",
-            "patience",
-            "batch_tokens",
-            "keep_epochs",
-        ):
+        for name in POSITIVE:
             value = getattr(self, name)
             if value is not None and value <= 0:
                 raise ValueError(f"`{name}` must be positive. Received: {name}={value}")
+        if self.watch not in WATCHED:
+            raise ValueError(
+                f"`watch` must be one of {', '.join(WATCHED)}. Received: watch={self.watch!r}"
+            )
+        if self.ema is not None and not 0 < self.ema < 1:
+            raise ValueError(f"`ema` must be between 0 and 1. Received: ema={self.ema}")
+        if self.average is not None:
+            self.keep_epochs = max(self.keep_epochs, self.average)
 
     def _check_data(self):
-        _one_or_two_files("", self.data, self.source, self.target, needed=True)
+        if not (self.data or "").startswith("tfds:"):  # there, `source` and `target` are features
+            _one_or_two_files("", self.data, self.source, self.target, needed=True)
         _one_or_two_files("valid_", self.valid_data, self.valid_source, self.valid_target)
 
     def with_changes(self, changes):

@@ -4,6 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_transformer.client import read_chunks
+from keras_transformer.decoding import check_beam
 from keras_transformer.export import Translation
 from keras_transformer.tasks.display import progress_bar
 from keras_transformer.tasks.memory import keep_memory
@@ -22,36 +23,51 @@ class Translator:
     Args:
         model: a `Transformer`.
         tokenizers: of source and target.
-        batch_tokens: source positions of a batch.
+        beam_size: how many translations of a sentence are followed side by side; 1 is greedy.
+        alpha: how much a beam favours long translations.
+        n_best: how many of them `n_best` gives.
+        batch_tokens: source positions of a batch, those of all beams together.
 
     Attributes:
-        decode: the traced function, (B, S) source ids to (B, L) target ids.
+        decode: the traced function, (B, S) source ids to (B, n_best, L) target ids and scores.
     """
 
-    def __init__(self, model, tokenizers, batch_tokens=4096):
-        self.model, self.tokenizers, self.batch_tokens = model, tokenizers, batch_tokens
-        translation = Translation(model, tokenizers)
-        self.longest = translation.longest
+    def __init__(self, model, tokenizers, beam_size=1, alpha=1.0, n_best=1, batch_tokens=4096):
+        check_beam(beam_size, alpha, n_best)
+        self.model, self.tokenizers = model, tokenizers
+        self.translation = Translation(model, tokenizers, beam_size, alpha)
+        self.batch_tokens = batch_tokens // beam_size
+        self.longest = self.translation.longest
         self.decode = tf.function(
-            lambda source: translation.search(source)[0],
+            lambda source: self.translation.search_n_best(source, n_best),
             input_signature=[tf.TensorSpec((None, None), tf.int32)],
         )
 
     @classmethod
-    def load(cls, run, **options):
-        """A translator with the best model of a run."""
+    def load(cls, run, weights=None, **options):
+        """A translator with a model of a run.
+
+        Args:
+            run: path of the run's folder.
+            weights: which of its models, see `RunFolder.load_model`.
+            **options: of the `Translator`.
+        """
         keep_memory()
         folder = RunFolder(run)
-        return cls(folder.load_model(), folder.tokenizers(), **options)
+        return cls(folder.load_model(weights), folder.tokenizers(), **options)
 
     def __call__(self, lines, show_progress=False):
         """Translates a list of lines; an empty line stays empty."""
+        return [best[0][1] if best else "" for best in self.n_best(lines, show_progress)]
+
+    def n_best(self, lines, show_progress=False):
+        """For each line its best translations as (score, text); none for an empty line."""
         pieces = [
             (number, piece)
             for number, ids in enumerate(self.tokenizers[0].encode([clean(line) for line in lines]))
             for piece in self._pieces(ids)
         ]
-        translated = [[] for _ in lines]
+        found = [[] for _ in lines]
         outputs = [None] * len(pieces)
         with progress_bar(disable=not show_progress) as bar:
             task = bar.add_task("Translating", total=len(pieces), note="")
@@ -60,9 +76,9 @@ class Translator:
                 for i, row in zip(batch, rows, strict=True):
                     outputs[i] = row
                 bar.advance(task, len(batch))
-        for (number, _), text in zip(pieces, outputs, strict=True):
-            translated[number].append(text)
-        return [one_line(" ".join(texts)) for texts in translated]
+        for (number, _), best in zip(pieces, outputs, strict=True):
+            found[number].append(best)
+        return [join_pieces(of_line) for of_line in found]
 
     def _pieces(self, ids):
         room = self.longest - 1  # for the end token
@@ -80,38 +96,54 @@ class Translator:
         source = np.zeros((len(pieces), max(map(len, pieces)) + 1), "int32")
         for row, piece in zip(source, pieces, strict=True):
             row[: len(piece)], row[len(piece)] = piece, END
-        return self.tokenizers[1].decode(self.decode(source).numpy().tolist())
+        ids, scores = (x.numpy() for x in self.decode(source))
+        texts = self.tokenizers[1].decode(ids.reshape(-1, ids.shape[-1]).tolist())
+        texts = [texts[i : i + ids.shape[1]] for i in range(0, len(texts), ids.shape[1])]
+        return [list(zip(*row, strict=True)) for row in zip(scores.tolist(), texts, strict=True)]
 
 
-def translate(run, lines, show_progress=False):
-    """Translates lines of text with the best model of a run.
+def translate(run, lines, show_progress=False, **options):
+    """Translates lines of text with a trained run.
 
     Args:
         run: path of the run's folder.
         lines: a list of strings.
         show_progress: whether to show a bar.
+        **options: of `Translator.load`, such as `beam_size`.
 
     Returns:
         A list of as many strings.
     """
-    return Translator.load(run)(lines, show_progress)
+    return Translator.load(run, **options)(lines, show_progress)
 
 
-def translate_stream(run, lines, out):
-    """Translates line after line and writes exactly one line for each.
+def translate_stream(run, lines, out, n_best=None, **options):
+    """Translates line after line and writes exactly one line for each, or `n_best`.
 
     Args:
         run: path of the run's folder.
         lines: strings; or a binary file, of which many lines are translated at a time, and single
             lines at once if somebody types them.
         out: a text file.
+        n_best: write so many translations of each line, with their scores: score, tab, text. An
+            empty line has one, of score 0.
+        **options: of `Translator.load`, such as `beam_size`.
     """
-    translator = Translator.load(run)
+    translator = Translator.load(run, n_best=n_best or 1, **options)
     typed = isinstance(lines, (list, tuple)) or lines.isatty()
     for chunk in read_chunks(lines, LINES_AT_A_TIME):
-        for translation in translator(chunk, show_progress=not typed):
-            out.write(translation + "\n")
+        for best in translator.n_best(chunk, show_progress=not typed):
+            for score, text in best or [(0.0, "")]:
+                out.write(f"{text}\n" if n_best is None else f"{score:.4f}\t{text}\n")
         out.flush()
+
+
+def join_pieces(pieces):
+    """Translations of a line from those of its pieces: the best of each, the second best, ..."""
+    return [
+        (sum(score for score, _ in of_rank), one_line(" ".join(text for _, text in of_rank)))
+        for of_rank in zip(*pieces, strict=True)
+    ]
 
 
 def clean(line):

@@ -1,13 +1,19 @@
 """Loss, metrics, learning rate and the callbacks of a training that can be stopped and resumed."""
 
-from keras_transformer.training.averaging import KeepWeights, average_weights, last_epochs
+from keras_transformer.training.averaging import (
+    KeepWeights,
+    average_weights,
+    epochs_kept,
+    last_epochs,
+)
 from keras_transformer.training.best import KeepBest
 from keras_transformer.training.checkpoints import (
     Checkpoints,
-    last_checkpoint,
     load_checkpoint,
+    load_last_checkpoint,
     save_checkpoint,
 )
+from keras_transformer.training.ema import UseMovingAverage
 from keras_transformer.training.loss import SmoothedCrossentropy
 from keras_transformer.training.metrics import Perplexity, TokenAccuracy
 from keras_transformer.training.metrics_file import MetricsFile
@@ -26,9 +32,11 @@ __all__ = [
     "SmoothedCrossentropy",
     "StopAfter",
     "TokenAccuracy",
+    "UseMovingAverage",
     "average_weights",
-    "last_checkpoint",
+    "epochs_kept",
     "last_epochs",
     "load_checkpoint",
+    "load_last_checkpoint",
     "save_checkpoint",
 ]

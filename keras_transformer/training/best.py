@@ -6,18 +6,20 @@ import keras
 
 
 class KeepBest(keras.callbacks.Callback):
-    """Saves the model whenever what is watched is lower than ever; stops when it no longer falls.
+    """Saves the model whenever what is watched is better than ever; stops when it no longer is.
 
     Args:
         progress: a `Progress`.
         save: a function of no arguments, called to save the model.
-        watch: the name of a metric that is better when it is lower.
+        watch: the name of a metric.
+        lower_is_better: or higher.
         patience: after how many epochs without improvement to stop; None for never.
     """
 
-    def __init__(self, progress, save, watch="val_perplexity", patience=None):
+    def __init__(self, progress, save, watch="val_perplexity", lower_is_better=True, patience=None):
         super().__init__()
         self.progress, self.save, self.watch, self.patience = progress, save, watch, patience
+        self.sign = 1 if lower_is_better else -1
 
     def on_epoch_end(self, epoch, logs=None):
         value = float(logs[self.watch])
@@ -26,7 +28,8 @@ class KeepBest(keras.callbacks.Callback):
                 f"The training has run away, {self.watch} is {value}: begin again with a lower "
                 "learning rate, or more warm-up steps"
             )
-        if self.progress.best is None or value < self.progress.best:
+        best = self.progress.best
+        if best is None or self.sign * value < self.sign * best:
             self.progress.best = value
             self.progress.epochs_since_best = 0
             self.save()

@@ -2,6 +2,7 @@
 
 import json
 import time
+import zipfile
 from pathlib import Path
 
 import keras
@@ -34,7 +35,8 @@ def load_checkpoint(path, model):
         The `Progress`.
     """
     variables = _variables(model)
-    with np.load(path) as arrays:
+    # Opened here: NumPy leaves a file open that it cannot read.
+    with Path(path).open("rb") as file, np.load(file) as arrays:
         saved = {name: arrays[name].shape for name in arrays if name != "progress"}
         expected = {name: tuple(variable.shape) for name, variable in variables.items()}
         if saved != expected:
@@ -47,9 +49,21 @@ def load_checkpoint(path, model):
         return Progress(**json.loads(str(arrays["progress"])))
 
 
-def last_checkpoint(folder):
-    """The newest complete checkpoint of a folder, or None."""
-    return max(Path(folder).glob(PATTERN), default=None)
+def load_last_checkpoint(folder, model):
+    """Goes back to the newest checkpoint of a folder that can be read.
+
+    Returns:
+        The `Progress`, or None if the folder has no checkpoint.
+    """
+    paths = sorted(Path(folder).glob(PATTERN), reverse=True)
+    for path in paths:
+        try:
+            return load_checkpoint(path, model)
+        except (OSError, EOFError, KeyError, zipfile.BadZipFile, json.JSONDecodeError) as error:
+            damage = error
+    if paths:
+        raise ValueError(f"No checkpoint in {folder} can be read: {damage}")
+    return None
 
 
 class Checkpoints(keras.callbacks.Callback):

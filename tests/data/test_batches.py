@@ -112,7 +112,7 @@ def test_what_is_too_long_is_left_out_and_counted():
     pairs = [*make_pairs(50), ([5] * 10_000, [6]), ([5], [6] * 100)]
     batches = Batches(pairs, 300, max_length=40)
     assert batches.dropped == {"longer than 40 tokens": 2}
-    assert len(batches.pairs) == 50
+    assert len(batches.rows) == 50
 
 
 def test_shapes_of_other_batches_are_kept():

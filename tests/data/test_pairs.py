@@ -4,9 +4,17 @@ import gzip
 import os
 import threading
 
+import numpy as np
 import pytest
 
-from keras_transformer.data import describe_dropped, read_pairs
+from keras_transformer.data import (
+    PairFile,
+    TokenPairs,
+    describe_dropped,
+    pair_file,
+    read_pairs,
+    token_pairs,
+)
 
 
 def write(path, content):
@@ -115,3 +123,36 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path):
         read_pairs(tmp_path / "nowhere")
     with pytest.raises(ValueError, match="is a folder, a text file is needed"):
         read_pairs(tmp_path)
+
+
+def test_pairs_can_be_gone_through_as_often_as_needed():
+    pairs = [(f"sentence {i} ä", f"Satz {i} \t ü") for i in range(1000)]
+    stored = PairFile(iter(pairs))
+    assert len(stored) == 1000
+    assert list(stored) == list(stored) == pairs
+    assert next(iter(stored)) == pairs[0]
+    assert stored.fingerprint == PairFile(pairs).fingerprint
+    assert stored.fingerprint != PairFile(pairs[:-1]).fingerprint
+    assert stored.fingerprint != PairFile([*pairs[:-1], ("sentence 999 ä", "")]).fingerprint
+
+
+def test_many_pairs_are_held_on_disk(monkeypatch):
+    monkeypatch.setattr(pair_file, "IN_MEMORY", 100)
+    pairs = [(f"sentence {i}", f"Satz {i}") for i in range(1000)]
+    stored = PairFile(pairs)
+    assert stored._file._rolled
+    assert list(stored) == pairs
+
+
+def test_ids_come_back_from_the_disk(monkeypatch):
+    monkeypatch.setattr(token_pairs, "WRITE_AT_ONCE", 50)
+    random = np.random.default_rng(0)
+    pairs = [
+        tuple(random.integers(0, 70_000, size=random.integers(0, 9)).tolist() for _ in range(2))
+        for _ in range(500)
+    ]
+    stored = TokenPairs(iter(pairs))
+    assert len(stored) == 500
+    assert stored.lengths.tolist() == [[len(source), len(target)] for source, target in pairs]
+    for row in (0, 499, 7, 250, -1):
+        assert tuple(ids.tolist() for ids in stored[row]) == pairs[row]

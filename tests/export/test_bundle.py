@@ -49,6 +49,6 @@ def test_warm_up_has_a_sentence_of_every_length_and_every_signature(trained, exp
     lengths = [len(text.split()) for text in examples]
     assert max(lengths) > min(lengths) + 3
     assert {name for name, _ in requests} == {
-        "serving_default", "translate", "translate_ids", "tokenize", "detokenize", "encode",
-        "attention", "logits",
+        "serving_default", "translate", "translate_nbest", "translate_ids", "tokenize",
+        "detokenize", "encode", "attention", "logits",
     }  # fmt: skip

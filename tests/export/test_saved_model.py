@@ -5,6 +5,7 @@ import json
 import keras
 import numpy as np
 import tensorflow as tf
+from small_run import SERVED
 
 from keras_transformer.data import phrases
 from keras_transformer.export.runtimes import SavedModel
@@ -15,6 +16,7 @@ from keras_transformer.tasks import Translator
 SIGNATURES = {
     "serving_default": ({"text"}, {"translation", "score"}),
     "translate": ({"text"}, {"translation", "score"}),
+    "translate_nbest": ({"text"}, {"translations", "scores"}),
     "translate_ids": ({"ids", "lengths"}, {"ids", "lengths", "score"}),
     "tokenize": ({"text"}, {"ids", "lengths"}),
     "detokenize": ({"ids", "lengths"}, {"text"}),
@@ -28,7 +30,7 @@ def test_an_export_translates_as_the_run_does(trained, exported):
     lines = [source for source, _ in phrases(count=200, held_out=0)[0]]
     lines += ["", "🐕", "x" * 10_000, "\u3000the dog\r"]
     model = SavedModel(exported / "1")
-    assert model.translate(lines) == Translator.load(trained)(lines)
+    assert model.translate(lines) == Translator.load(trained, **SERVED)(lines)
     nothing = model.signatures["serving_default"](text=tf.zeros([0], tf.string))
     assert nothing["translation"].shape == [0]
 

@@ -50,6 +50,22 @@ def test_the_graph_translates_as_the_host_does(trained, translation):
     assert scores[-len(ODD_LINES)] == 0
 
 
+def test_the_graph_gives_the_best_few_translations_of_a_beam(trained):
+    folder, beam = RunFolder(trained), {"beam_size": 3, "alpha": 0.6}
+    graph = Traced(Translation(folder.load_model(), folder.tokenizers(), **beam))
+    lines = [*[source for source, _ in phrases(count=20, held_out=0)[0]], "the dog " * 200, ""]
+    answer = graph.translate_nbest(tf.constant(lines))
+    on_host = Translator.load(trained, n_best=3, **beam).n_best(lines)
+    assert answer["translations"].shape == answer["scores"].shape == (len(lines), 3)
+    for texts_, scores, wanted in zip(
+        answer["translations"].numpy(), answer["scores"].numpy(), on_host, strict=True
+    ):
+        wanted = wanted or [(0.0, "")] * 3
+        assert [text.decode() for text in texts_] == [text for _, text in wanted]
+        np.testing.assert_allclose(scores, [score for score, _ in wanted], rtol=1e-4, atol=1e-5)
+    assert len({text for _, text in on_host[0]}) > 1
+
+
 def test_an_empty_batch_and_empty_lines_are_answered(translation):
     nothing = tf.zeros([0], tf.string)
     for function in ("translate", "tokenize", "encode", "attention"):

@@ -83,6 +83,18 @@ def test_every_argument_reaches_every_part_that_takes_it(kind):
 
 
 @pytest.mark.parametrize("kind", BLOCKS)
+def test_dropout_within_the_sublayers_can_differ(kind):
+    block = make_block(kind, dropout=0.25, inner_dropout=0.5)
+    assert block.self_attention.heads.weight_dropout.rate == 0.5
+    assert block.feed_forward.inner_dropout.rate == 0.5
+    assert block.feed_forward_residual.branch_dropout.rate == 0.25
+    parts = [part for part in block._flatten_layers() if isinstance(part, keras.layers.Dropout)]
+    residuals = 3 if kind == "decoder" else 2
+    rates = sorted(part.rate for part in parts if part.rate)
+    assert rates == [0.25] * residuals + [0.5] * residuals
+
+
+@pytest.mark.parametrize("kind", BLOCKS)
 def test_dropout_is_for_training_alone(kind):
     block, inputs = make_block(kind, dropout=0.5), block_inputs(kind)
     plain = to_array(block(**inputs))

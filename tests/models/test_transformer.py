@@ -115,11 +115,13 @@ def test_the_dtype_policy_reaches_every_layer():
     assert model.get_config()["dtype"] == "mixed_bfloat16"
 
 
-def test_dropout_is_everywhere():
-    model = make_model(dropout=0.25)
+def test_dropout_is_where_the_paper_has_it():
+    model = make_model(dropout=0.25, inner_dropout=0.125)
     rates = [layer.rate for layer in model._flatten_layers() if hasattr(layer, "rate")]
-    # Embedding; attention, inner activation and two residuals an encoder block, six a decoder's.
-    assert rates.count(0.25) == 1 + 2 * 4 + 2 * 6
+    # Embedding; two residuals in an encoder block and three in a decoder block.
+    assert rates.count(0.25) == 1 + 2 * 2 + 2 * 3
+    # Attention weights, and inner activations.
+    assert rates.count(0.125) == 2 * 2 + 2 * 3
 
 
 def test_wrong_arguments_are_refused():

@@ -13,6 +13,7 @@ import time
 
 import pytest
 import requests
+from small_run import SERVED
 
 from keras_transformer.client import RestClient, ServerError
 from keras_transformer.export.warmup import FILE, write_warmup
@@ -66,7 +67,7 @@ def post(url, body, **options):
 
 def test_it_translates_as_the_run_does(trained, server):
     _, url, log, _ = server
-    expected = Translator.load(trained)(LINES)
+    expected = Translator.load(trained, **SERVED)(LINES)
     answer = post(url, {"instances": LINES})
     assert answer.status_code == 200
     assert [row["translation"] for row in answer.json()["predictions"]] == expected
@@ -188,7 +189,7 @@ def empty(version):
 def test_the_command_line_asks_a_server(command, trained, server):
     code, printed, _ = command("translate", server[1], *LINES)
     assert code == 0
-    assert printed.splitlines() == Translator.load(trained)(LINES)
+    assert printed.splitlines() == Translator.load(trained, **SERVED)(LINES)
     code, _, err = command("translate", server[1] + "x", "the dog")
     assert code == 2
     assert "says 404: Servable not found" in err
@@ -198,7 +199,7 @@ def test_the_command_line_sends_lines_of_the_standard_input(command, trained, se
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("\n".join(LINES).encode())))
     code, printed, _ = command("translate", server[1])
     assert code == 0
-    assert printed.splitlines() == Translator.load(trained)(LINES)
+    assert printed.splitlines() == Translator.load(trained, **SERVED)(LINES)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"fine\n\xff\n")))
     code, _, err = command("translate", server[1])
     assert (code, err) == (2, "Error: Line 2 of the input is not UTF-8\n")

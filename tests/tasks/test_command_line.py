@@ -9,10 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from small_run import SMALL
+from tfds_on_disk import make_data_set
 
-from keras_transformer.tasks import Translator
+from keras_transformer.tasks import RunFolder, Translator
 
 SMALL_OPTIONS = [
     word for name, value in SMALL.items() for word in (f"--{name.replace('_', '-')}", str(value))
@@ -60,6 +62,77 @@ def test_evaluate_prints_signatures_and_examples(command, trained, pairs_file):
     assert "tok:none" in printed
     assert "version:2" in printed
     assert printed.count("reference ") == 2
+
+
+def test_a_beam_on_the_command_line(command, trained, pairs_file):
+    code, printed, _ = command("translate", trained, "--beam", 3, "--n-best", 2, "the dog", "")
+    assert code == 0
+    rows = [line.split("\t") for line in printed.splitlines()]
+    ((first, second),) = Translator.load(trained, beam_size=3, n_best=2).n_best(["the dog"])
+    assert rows == [
+        [f"{first[0]:.4f}", first[1]],
+        [f"{second[0]:.4f}", second[1]],
+        ["0.0000", ""],
+    ]
+    options = ("--beam", 2, "--alpha", 0.5, "--weights", "last", "--json")
+    code, printed, _ = command("evaluate", trained, "--data", pairs_file, *options)
+    assert code == 0
+    assert json.loads(printed)["bleu"] > 0
+
+
+def test_average_on_the_command_line(command, trained, tmp_path):
+    run = shutil.copytree(trained, tmp_path / "run")
+    code, printed, _ = command("average", run, "--last", 3)
+    assert (code, printed) == (0, f"Averaged to {run / 'averaged.keras'}\n")
+    folder = RunFolder(run)
+    averaged, last, best = (folder.load_model(w).get_weights() for w in (None, "last", "best"))
+    assert not np.array_equal(averaged[0], last[0])
+    assert not np.array_equal(averaged[0], best[0])
+    epochs = []
+    for path in sorted((run / "weights").iterdir())[-3:]:
+        with np.load(path) as arrays:
+            epochs.append(arrays["0000"])
+    np.testing.assert_allclose(averaged[0], np.mean(epochs, axis=0), rtol=1e-5)
+    np.testing.assert_array_equal(last[0], epochs[-1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("translate", "--beam", 0, "x"), "beam_size=0"),
+        (("translate", "--beam", 100_000, "x"), "wider than the vocabulary"),
+        (("translate", "--beam", 2, "--alpha", -1, "x"), "alpha=-1.0"),
+        (("translate", "--n-best", 2, "x"), "n_best=2, beam_size=1"),
+        (("translate", "--weights", "good", "x"), "one of best, last, averaged"),
+        (("evaluate", "--weights", "averaged", "--data", "phrases"), "has no averaged model"),
+        (("average", "--last", 100), "last=100"),
+        (("average", "--last", 0), "last=0"),
+        (("evaluate", "--data", "tfds:nowhere"), "TensorFlow Datasets cannot open nowhere"),
+    ],
+)
+def test_wrong_searches_are_one_line(command, trained, arguments, complaint):
+    name, *rest = arguments
+    assert complaint in one_line_error(command(name, trained, *rest))
+
+
+def test_a_served_model_takes_no_beam(command):
+    error = one_line_error(command("translate", "http://localhost:1/v1/models/a", "x", "--beam", 2))
+    assert "export it with --beam" in error
+
+
+def test_a_data_set_of_tfds(command, tmp_path, monkeypatch):
+    make_data_set(tmp_path / "tfds", splits={"train": 100, "validation": 10, "test": 5})
+    monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "tfds"))
+    data, out = ("--data", "tfds:small_pairs/en_to_pt"), tmp_path / "run"
+    options = ("--max-steps", 1, "--vocab-size", 290, *SMALL_OPTIONS[:-4])
+    code, _, err = command(
+        "train", *data, "--source", "pt", "--target", "en", "--out", out, *options
+    )
+    assert code == 0, err
+    assert "100 pairs to train with, 10 to validate" in err
+    code, printed, err = command("evaluate", out, *data, "--json")
+    assert code == 0, err
+    assert json.loads(printed)["sentences"] == 5
 
 
 def test_two_files_and_validation_files(command, tmp_path, pairs_file):

@@ -8,7 +8,10 @@ import subprocess
 import sys
 
 import pytest
+import tensorflow as tf
+from small_run import SERVED
 
+from keras_transformer.export.runtimes import SavedModel
 from keras_transformer.tasks import RunFolder, Translator
 from keras_transformer.tasks.export import load_examples
 
@@ -38,6 +41,24 @@ def test_an_export_is_compared_on_the_whole_test_set(exported):
     assert rows[1]["bleu_difference"] == 0
 
 
+def test_a_beam_is_served(trained, exported):
+    row = "| `translate_nbest` | `text` | `scores`, `translations` |"
+    assert row in (exported / "README.md").read_text()
+    served = SavedModel(exported / "1")
+    lines = ["the dog sleeps", "he sees two big houses", ""]
+    answer = served.signatures["translate_nbest"](text=tf.constant(lines))
+    wanted = Translator.load(trained, n_best=2, **SERVED).n_best(lines)
+    got = [[text.decode() for text in row] for row in answer["translations"].numpy()]
+    assert got == [[text for _, text in best] or ["", ""] for best in wanted]
+    assert served.translate(lines) == [texts[0] for texts in got]
+
+
+def test_a_device_decodes_greedily(command, trained, tmp_path):
+    options = ("--out", tmp_path / "lite", "--format", "tflite", "--beam", 2)
+    error = error_of(command("export", trained, *options))
+    assert error == "Error: TFLite files decode greedily. Received: beam_size=2"
+
+
 def test_check_says_what_it_saw(command, exported, tmp_path):
     code, printed, _ = command("check", exported)
     assert code == 0
@@ -55,7 +76,7 @@ def test_a_served_model_can_be_asked_once(command, trained, exported):
     code, printed, _ = command("serve", exported, "--port", 0, "--ask", "the dog sleeps")
     assert code == 0
     answer = json.loads(printed)
-    assert answer["translation"] == Translator.load(trained)(["the dog sleeps"])
+    assert answer["translation"] == Translator.load(trained, **SERVED)(["the dog sleeps"])
 
 
 def test_wrong_arguments_are_one_line(command, trained, exported, tmp_path):

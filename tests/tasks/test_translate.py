@@ -7,6 +7,7 @@ from keras_transformer.data import phrases
 from keras_transformer.tasks import RunFolder, Translator, evaluate, translate
 from keras_transformer.tasks.evaluate import score
 from keras_transformer.tasks.translate import one_line
+from keras_transformer.tasks.validation_bleu import ValidationBleu
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def test_one_trace_serves_all_shapes(trained, lines):
 def test_a_translation_has_at_most_50_tokens_more_than_its_source(trained):
     translator = Translator.load(trained)
     source = np.array([[5, 6, 2, 0, 0], [5, 6, 7, 8, 2]], "int32")
-    ids = np.array(translator.decode(source))
+    ids = np.array(translator.decode(source)[0])[:, 0]
     assert ids.shape == (2, 4 + 50)
     assert (ids[0, 2 + 50 :] == 0).all()
 
@@ -49,12 +50,75 @@ def test_a_long_line_is_translated_in_pieces(trained):
     assert max(map(len, pieces)) == 255
     # With a decoder that repeats its source the pieces come back in their order.
     numbers = " ".join(map(str, range(400)))
-    translator._decode_batch = translator.tokenizers[0].decode
+    decode = translator.tokenizers[0].decode
+    translator._decode_batch = lambda pieces: [[(-1.0, text)] for text in decode(pieces)]
     assert translator([numbers])[0].replace(" ", "") == numbers.replace(" ", "")
+
+
+def test_a_beam_finds_what_is_at_least_as_good(trained, lines):
+    greedy = Translator.load(trained)
+    beam = Translator.load(trained, beam_size=4, alpha=0.0, n_best=4)
+    better = 0
+    for one, four in zip(greedy.n_best(lines[:40]), beam.n_best(lines[:40]), strict=True):
+        ((score, text),) = one
+        scores = [s for s, _ in four]
+        assert scores == sorted(scores, reverse=True)
+        assert len(four) == 4
+        better += scores[0] > score + 1e-4
+        if scores[0] < score - 1e-4:  # rare: greedy's way was pushed out of the beam
+            assert text not in [t for _, t in four]
+    assert better > 5
+    assert beam([""]) == [""]
+    assert beam.n_best([""]) == [[]]
+
+
+def test_a_beam_of_one_is_greedy_and_a_beam_needs_no_company(trained, lines):
+    assert Translator.load(trained, alpha=0.3)(lines) == Translator.load(trained)(lines)
+    beam = Translator.load(trained, beam_size=3)
+    together = beam(lines[:40])
+    assert [beam([line])[0] for line in lines[:10]] == together[:10]
+
+
+def test_the_pieces_of_a_long_line_are_joined_by_rank(trained):
+    translator = Translator.load(trained, beam_size=2, n_best=2)
+    translator._decode_batch = lambda pieces: [
+        [(-1.0, f"best {len(piece)}"), (-2.0, f"second {len(piece)}")] for piece in pieces
+    ]
+    ((first, second),) = translator.n_best(["the dog " * 400])
+    assert first[0] == second[0] / 2
+    assert first[1].startswith("best 255 best 255")
+    assert second[1].startswith("second 255 second 255")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        ({"beam_size": 0}, "A beam must be of 1 at least"),
+        ({"beam_size": 321}, "beam_size=321, and the vocabulary has 320 pieces"),
+        ({"beam_size": 2, "alpha": -1.0}, "`alpha` must not be negative"),
+        ({"n_best": 2}, "n_best=2, beam_size=1"),
+        ({"weights": "worst"}, "`weights` must be one of best, last, averaged"),
+        ({"weights": "averaged"}, "has no averaged model"),
+    ],
+)
+def test_what_cannot_be_searched_with_is_refused(trained, wrong, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        Translator.load(trained, **wrong)
 
 
 def test_an_output_is_one_line():
     assert one_line(" a\nb\r\u2028c \x85 d") == "a b c d"
+
+
+def test_bleu_of_the_validation_pairs_is_added_to_the_metrics(trained):
+    folder, pairs = RunFolder(trained), phrases(count=30, held_out=0)[0]
+    callback = ValidationBleu(folder.load_model(), folder.tokenizers(), pairs, "none")
+    logs = {}
+    callback.on_epoch_end(0, logs)
+    sources, references = map(list, zip(*pairs, strict=True))
+    wanted = score(translate(trained, sources), references, "none")["bleu"]
+    assert logs == {"val_bleu": wanted}
+    assert wanted > 0
 
 
 def test_translate_is_the_function_for_it(trained):

@@ -14,8 +14,8 @@ from keras_transformer.training import (
     MetricsFile,
     Progress,
     StopAfter,
-    last_checkpoint,
     load_checkpoint,
+    load_last_checkpoint,
     save_checkpoint,
 )
 
@@ -74,8 +74,19 @@ def test_the_newest_checkpoints_stay(tmp_path):
         checkpoints.save()
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == ["step-000000090.npz", "step-000001000.npz"]
-    assert last_checkpoint(tmp_path).name == "step-000001000.npz"
-    assert last_checkpoint(tmp_path / "nowhere") is None
+    assert load_last_checkpoint(tmp_path, model).step == 1000
+    assert load_last_checkpoint(tmp_path / "nowhere", model) is None
+
+
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path):
+    model, older, newer = make_model(), tmp_path / "step-1.npz", tmp_path / "step-2.npz"
+    save_checkpoint(older, model, Progress(step=1))
+    save_checkpoint(newer, model, Progress(step=2))
+    newer.write_bytes(newer.read_bytes()[:1000])
+    assert load_last_checkpoint(tmp_path, model).step == 1
+    older.write_bytes(b"")
+    with pytest.raises(ValueError, match=r"No checkpoint in .* can be read"):
+        load_last_checkpoint(tmp_path, model)
 
 
 def test_checkpoints_come_within_an_epoch_too(tmp_path):
@@ -129,9 +140,11 @@ def test_it_stops_after_so_many_minutes():
     assert progress.step < 900
 
 
-def test_the_best_is_saved_and_patience_ends():
+@pytest.mark.parametrize("sign", [1, -1], ids=["lower", "higher"])
+def test_the_best_is_saved_and_patience_ends(sign):
     saved, progress, model = [], Progress(), make_model()
-    best = KeepBest(progress, lambda: saved.append(progress.best), watch="val", patience=2)
+    options = {"watch": "val", "lower_is_better": sign > 0, "patience": 2}
+    best = KeepBest(progress, lambda: saved.append(progress.best), **options)
     best.set_model(model)
     model.stop_training = False
     for value, stop in (
@@ -142,9 +155,9 @@ def test_the_best_is_saved_and_patience_ends():
         (1.0, False),
         (4.0, True),
     ):
-        best.on_epoch_end(0, {"val": value})
+        best.on_epoch_end(0, {"val": sign * value})
         assert model.stop_training == stop
-    assert saved == [3.0, 2.0, 1.0]
+    assert saved == [sign * 3.0, sign * 2.0, sign * 1.0]
 
 
 def test_the_metrics_file_has_each_epoch_once(tmp_path):

@@ -1,0 +1,116 @@
+"""What a training needs before it can begin: tokenizers, batches, the model."""
+
+import itertools
+import random
+
+import keras
+import tensorflow as tf
+
+from keras_transformer.data import Batches, PackedBatches, TokenPairs
+from keras_transformer.models import Transformer
+from keras_transformer.text import Tokenizer
+from keras_transformer.training import (
+    InverseSquareRoot,
+    Perplexity,
+    SmoothedCrossentropy,
+    TokenAccuracy,
+)
+
+DEFAULT_VOCAB_SIZE = 8000
+LEARN_FROM = 200_000  # pairs; a vocabulary does not get better with more
+ENCODE_AT_ONCE = 10_000  # pairs
+
+
+def learn_tokenizers(corpus, settings):
+    """The tokenizers of source and target: one and the same, or one each."""
+
+    def learn(lines):
+        return Tokenizer.learn(
+            lines,
+            vocab_size=settings.vocab_size or DEFAULT_VOCAB_SIZE,
+            kind=settings.vocab_kind,
+            normalization=settings.normalization,
+            fewer=settings.vocab_size is None,
+        )
+
+    sources, targets = zip(*some_of(corpus.train, LEARN_FROM, settings.seed), strict=True)
+    if settings.separate_vocabularies:
+        return learn(sources), learn(targets)
+    return (learn(sources + targets),) * 2
+
+
+def some_of(pairs, count, seed):
+    """At most so many of the pairs, drawn from all of them, in their order."""
+    if len(pairs) <= count:
+        return pairs
+    chosen = set(random.Random(seed).sample(range(len(pairs)), count))
+    return (pair for i, pair in enumerate(pairs) if i in chosen)
+
+
+def make_batches(corpus, tokenizers, settings):
+    """Batches to train and to validate with, of the same shapes."""
+    train, valid = (TokenPairs(encode(pairs, tokenizers)) for pairs in (corpus.train, corpus.valid))
+    options = {"batch_tokens": settings.batch_tokens, "max_length": settings.max_length}
+    if settings.pack:
+        train = PackedBatches(train, seed=settings.seed, **options)
+        return train, PackedBatches(valid, shuffle=False, **options)
+    train = Batches(train, seed=settings.seed, **options)
+    return train, Batches(valid, shapes=train.shapes, shuffle=False, **options)
+
+
+def encode(pairs, tokenizers):
+    """The ids of pairs of sentences, one pair after the other."""
+    pairs = iter(pairs)
+    while chunk := list(itertools.islice(pairs, ENCODE_AT_ONCE)):
+        sources, targets = zip(*chunk, strict=True)
+        yield from zip(
+            tokenizers[0].encode(list(sources)), tokenizers[1].encode(list(targets)), strict=True
+        )
+
+
+def make_model(settings, tokenizers):
+    """The model that the settings describe."""
+    source, target = tokenizers
+    return Transformer(
+        vocab_size=source.vocab_size,
+        target_vocab_size=target.vocab_size,
+        shared_embedding=source is target,
+        dim=settings.dim,
+        num_heads=settings.num_heads,
+        ffn_dim=settings.ffn_dim,
+        num_layers=settings.num_layers,
+        dropout=settings.dropout,
+        max_length=settings.max_length,
+        dtype="mixed_bfloat16" if settings.mixed_precision else "float32",
+    )
+
+
+def for_use(model):
+    """The model in plain float32, whatever it is trained in: any machine can use that."""
+    config = model.get_config()
+    if config["dtype"] == "float32":
+        return model
+    copy = Transformer.from_config({**config, "dtype": "float32"})
+    copy.set_weights(model.get_weights())
+    return copy
+
+
+def compile_model(model, settings):
+    """Gives the model its loss, optimizer and metrics; the paper's, section 5."""
+    rate = InverseSquareRoot(settings.learning_rate, settings.warmup_steps)
+    average = {} if settings.ema is None else {"use_ema": True, "ema_momentum": settings.ema}
+    model.compile(
+        keras.optimizers.Adam(
+            rate,
+            beta_1=0.9,
+            beta_2=0.98,
+            epsilon=1e-9,
+            global_clipnorm=settings.clip_norm,
+            gradient_accumulation_steps=settings.accumulate if settings.accumulate > 1 else None,
+            **average,
+        ),
+        SmoothedCrossentropy(settings.label_smoothing),
+        weighted_metrics=[TokenAccuracy(), Perplexity()],
+        # On a CPU, compiling each shape with XLA takes longer than it saves.
+        jit_compile="auto" if tf.config.list_physical_devices("GPU") else False,
+    )

@@ -1,0 +1,111 @@
+"""Mistakes in greedy decoding, sampling and beam search, and the tests that must notice them."""
+
+from mutation import Mutation
+
+MUTATIONS = [
+    Mutation(
+        "the loop goes on after all have ended",
+        "decoding/token_by_token.py",
+        "ops.logical_and(position < max_length, ops.any(running))",
+        "position < max_length",
+        "decoding/test_decoders.py::test_it_stops_when_all_have_ended",
+    ),
+    Mutation(
+        "what comes after the end is written",
+        "decoding/token_by_token.py",
+        "running = ops.logical_and(running, ids != end_id)",
+        "pass",
+        "decoding/test_decoders.py::test_it_writes_what_the_model_wants_and_stops_at_the_end",
+    ),
+    Mutation(
+        "the length limit is that of the whole batch",
+        "decoding/token_by_token.py",
+        "running = ops.logical_and(running, position + 1 < limits)",
+        "pass",
+        "decoding/test_decoders.py::test_limits_hold_for_each_sequence",
+    ),
+    Mutation(
+        "the score counts tokens after the end",
+        "decoding/token_by_token.py",
+        "ops.where(running, log_probability, 0.0)",
+        "log_probability",
+        "decoding/test_decoders.py::test_the_score_is_the_log_probability_of_what_was_written",
+    ),
+    Mutation(
+        "a beam that has ended goes on",
+        "decoding/beam.py",
+        "candidates = ops.where(open_, candidates, unchanged)",
+        "pass",
+        "decoding/test_beam.py::test_a_beam_that_holds_everything_finds_what_trying_everything_finds",
+    ),
+    Mutation(
+        "beams that have ended are compared at the length of the others",
+        "decoding/beam.py",
+        "new_scores = ops.where(open_, new_scores, old_scores)",
+        "pass",
+        "decoding/test_beam.py::test_the_length_penalty_favours_long_sequences",
+    ),
+    Mutation(
+        "the length penalty begins one token later",
+        "decoding/beam.py",
+        "compared(candidates, penalty(position + 1, alpha))",
+        "compared(candidates, penalty(position, alpha))",
+        "decoding/test_beam.py::test_the_length_penalty_favours_long_sequences",
+    ),
+    Mutation(
+        "the state stays where it is when beams move",
+        "decoding/beam.py",
+        "state = reorder(state, ",
+        "reorder(state, ",
+        "decoding/test_beam.py::test_a_beam_that_holds_everything_finds_what_trying_everything_finds",
+    ),
+    Mutation(
+        "the search stops at the first sequence that has ended",
+        "decoding/beam.py",
+        "could_become = compared(log_probabilities, longest)",
+        "could_become = ops.full_like(scores, IMPOSSIBLE) + 0 * to_beat",
+        "decoding/test_beam.py::test_the_length_penalty_favours_long_sequences",
+    ),
+    Mutation(
+        "the search never stops early",
+        "decoding/beam.py",
+        "could_become <= to_beat",
+        "could_become < IMPOSSIBLE",
+        "decoding/test_beam.py::test_it_stops_when_no_open_beam_can_win",
+    ),
+    Mutation(
+        "all beams begin as one",
+        "decoding/beam.py",
+        "ops.where(ops.arange(beam_size) == 0, 0.0, IMPOSSIBLE)",
+        "ops.zeros((beam_size,))",
+        "decoding/test_beam.py::test_a_beam_as_wide_as_the_vocabulary_misses_nothing_in_two_steps",
+    ),
+    Mutation(
+        "the memory's cache alone is moved",
+        "models/transformer.py",
+        '"self": kv_cache.take_rows(cache["self"], rows)',
+        '"memory": kv_cache.take_rows(cache["memory"], rows)',
+        "decoding/test_beam.py::test_with_a_models_cache_it_equals_a_search_over_lists",
+    ),
+    Mutation(
+        "top-p leaves out the token that reaches it",
+        "decoding/sampling.py",
+        "ops.cumsum(probabilities, axis=-1) - probabilities",
+        "ops.cumsum(probabilities, axis=-1)",
+        "decoding/test_sampling.py::test_top_p_leaves_as_many_as_have_that_probability",
+    ),
+    Mutation(
+        "what is left after top-p is not made whole again",
+        "decoding/sampling.py",
+        "ops.expand_dims(noise(position), 1) * edges[:, -1:]",
+        "ops.expand_dims(noise(position), 1)",
+        "decoding/test_sampling.py::test_top_p_leaves_as_many_as_have_that_probability",
+    ),
+    Mutation(
+        "the temperature multiplies",
+        "decoding/sampling.py",
+        "(likeliest - likeliest[:, :1]) / temperature",
+        "(likeliest - likeliest[:, :1]) * temperature",
+        "decoding/test_sampling.py::test_temperature_sharpens_or_flattens",
+    ),
+]
