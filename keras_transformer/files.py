@@ -3,7 +3,10 @@
 import os
 import tempfile
 import weakref
+import zipfile
 from pathlib import Path
+
+import numpy as np
 
 TEMPORARY = ".tmp-"
 
@@ -29,6 +32,20 @@ def write_whole(path, write):
         ) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+class DamagedFileError(ValueError):
+    """A file that cannot be read."""
+
+
+def read_arrays(path):
+    """The arrays of a NumPy archive, by their names."""
+    try:
+        # Opened here: NumPy leaves a file open that it cannot read.
+        with Path(path).open("rb") as file, np.load(file) as arrays:
+            return {name: arrays[name] for name in arrays}
+    except (OSError, EOFError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
+        raise DamagedFileError(f"{path} is damaged and cannot be read") from error
 
 
 def remove_leftovers(folder):

@@ -202,7 +202,7 @@ MUTATIONS = [
     Mutation(
         "a damaged checkpoint is the end",
         "training/checkpoints.py",
-        "            damage = error\n",
+        "            damaged.append(path)\n",
         "            raise\n",
         "training/test_checkpoints.py::test_a_damaged_checkpoint_gives_way_to_the_one_before",
     ),

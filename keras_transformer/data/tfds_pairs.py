@@ -100,7 +100,7 @@ def choose_features(name, info, source=None, target=None):
     texts = sorted(
         key for key, value in info.features.items() if isinstance(value, tfds.features.Text)
     )
-    if source is not None and target is not None:
+    if source is not None or target is not None:
         chosen = (source, target)
     else:
         supervised = info.supervised_keys or ()

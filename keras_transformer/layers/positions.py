@@ -34,16 +34,18 @@ def segment_positions(segments):
     """The positions of tokens of which several sequences share a row: each begins with 0.
 
     Args:
-        segments: (B, T), integers; the tokens of a segment follow each other.
+        segments: (B, T), integers; the tokens of a segment follow each other, 0 is padding.
 
     Returns:
         (B, T), integers.
 
     >>> import numpy as np
-    >>> np.array(segment_positions(np.array([[1, 1, 1, 2, 2, 0]]))).tolist()
-    [[0, 1, 2, 0, 1, 0]]
+    >>> np.array(segment_positions(np.array([[1, 1, 1, 2, 2, 0, 0]]))).tolist()
+    [[0, 1, 2, 0, 1, 0, 0]]
     """
     together = ops.equal(ops.expand_dims(segments, 2), ops.expand_dims(segments, 1))  # (B, T, T)
     # Counted, not made by `ops.arange`: of a symbolic tensor the length is not known.
     earlier = causal_mask(ops.cumsum(ops.ones_like(segments), axis=1))
-    return ops.sum(ops.cast(ops.logical_and(together, earlier), "int32"), axis=2) - 1
+    positions = ops.sum(ops.cast(ops.logical_and(together, earlier), "int32"), axis=2) - 1
+    # Padding may be longer than any sequence, and than the table of positions.
+    return ops.where(ops.equal(segments, 0), 0, positions)

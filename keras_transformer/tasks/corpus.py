@@ -1,5 +1,6 @@
 """The pairs of sentences of a task: an embedded corpus, files, or a data set of TFDS."""
 
+import os
 import random
 from collections import Counter
 from dataclasses import dataclass, field
@@ -64,6 +65,7 @@ def load_pairs(data, source, target, skip_bad_lines=False):
 
 def iterate_corpus(data, source, target, part="train", skip_bad_lines=False, dropped=None):
     """The pairs of a part of a corpus one by one; files have one part only."""
+    data, source, target = (x if x is None else os.fspath(x) for x in (data, source, target))
     if data == PHRASES:
         return iter(phrases()[0 if part == "train" else 1])
     if data == STORIES:

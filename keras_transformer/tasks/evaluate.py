@@ -3,12 +3,12 @@
 import time
 
 from keras_transformer.data import describe_dropped
+from keras_transformer.data.tfds_pairs import PREFIX
 from keras_transformer.tasks.corpus import load_pairs
 from keras_transformer.tasks.display import console
+from keras_transformer.tasks.run_folder import RunFolder
+from keras_transformer.tasks.settings import check_tokenize
 from keras_transformer.tasks.translate import Translator
-
-# Those of sacreBLEU that need nothing further to be installed.
-TOKENIZERS = ("13a", "none", "intl", "char", "zh")
 
 
 def evaluate(
@@ -25,8 +25,10 @@ def evaluate(
 
     Args:
         run: path of the run's folder.
-        data: "phrases" for the held-out pairs of the embedded corpus, or a TSV file of pairs.
-        source: text file, one sentence a line; instead of `data`.
+        data: "phrases" or "stories" for the held-out pairs of an embedded corpus, a TSV file of
+            pairs, or a data set of TFDS, of which the test part is taken.
+        source: text file, one sentence a line; instead of `data`. With a data set of TFDS, the name
+            of a feature; those of the training unless given.
         target: its translation, line by line.
         tokenize: how sacreBLEU splits words: "13a", its default, or "none" for text that is
             tokenised already; see its documentation for others.
@@ -39,7 +41,8 @@ def evaluate(
         loading aside), `bleu_signature` and `chrf_signature`, and `outputs`, a list of (source,
         reference, translation).
     """
-    pairs = load_test_pairs(data, source, target, skip_bad_lines)
+    check_tokenize(tokenize)
+    pairs = load_test_pairs(RunFolder(run), data, source, target, skip_bad_lines)
     translator = Translator.load(run, **options)
     sources, references = map(list, zip(*pairs, strict=True))
     translator(sources[:1])  # traces the decoder
@@ -54,10 +57,14 @@ def evaluate(
     }
 
 
-def load_test_pairs(data, source, target, skip_bad_lines=False):
-    """The pairs to evaluate with; of the embedded corpus, those held out."""
-    if (data is None) == (source is None) or (source is None) != (target is None):
+def load_test_pairs(folder, data, source, target, skip_bad_lines=False):
+    """The pairs to evaluate a run with; of an embedded corpus, those held out."""
+    of_tfds = data is not None and str(data).startswith(PREFIX)
+    if (source is None) != (target is None) or (not of_tfds and (data is None) == (source is None)):
         raise ValueError("Give either --data, or both --source and --target")
+    trained = folder.config["training"]
+    if of_tfds and source is None and trained["data"] == data:
+        source, target = trained["source"], trained["target"]  # the direction it has learned
     pairs, dropped = load_pairs(data, source, target, skip_bad_lines)
     if dropped:
         console.print(f"Left out of the test pairs: {describe_dropped(dropped)}", markup=False)
@@ -68,10 +75,7 @@ def score(translations, references, tokenize="13a"):
     """BLEU and chrF with their signatures, and the share of exact matches, in percent."""
     from sacrebleu.metrics import BLEU, CHRF  # half a second, and only needed here
 
-    if tokenize not in TOKENIZERS:
-        raise ValueError(
-            f"`tokenize` must be one of {', '.join(TOKENIZERS)}. Received: tokenize={tokenize!r}"
-        )
+    check_tokenize(tokenize)
     bleu, chrf = BLEU(tokenize=tokenize, force=True), CHRF()
     same = sum(t == r for t, r in zip(translations, references, strict=True))
     return {

@@ -67,7 +67,7 @@ def export(
     examples = load_examples(folder, sentences)
     lines, bleu = examples, None
     if data is not None or source is not None or target is not None:
-        pairs = load_test_pairs(data, source, target)
+        pairs = load_test_pairs(folder, data, source, target)
         lines, references = map(list, zip(*pairs, strict=True))
 
         def bleu(translations):

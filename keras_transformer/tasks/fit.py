@@ -40,7 +40,7 @@ def fit(model, network, batches, corpus, tokenizers, folder, settings, progress,
     steps = train_batches.steps
     checkpoints = Checkpoints(folder.checkpoints, progress)
     show = ShowTraining(progress, steps, log)
-    interrupt = StopOnInterrupt(progress, checkpoints)
+    interrupt = StopOnInterrupt(checkpoints)
     limit = StopAfter(progress, settings.max_steps, settings.max_minutes)
     by_bleu = settings.watch == "bleu"
     callbacks = [

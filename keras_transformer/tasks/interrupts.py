@@ -9,16 +9,16 @@ import keras
 class StopOnInterrupt(keras.callbacks.Callback):
     """On Ctrl-C or SIGTERM finishes the step, saves a checkpoint and raises `KeyboardInterrupt`.
 
-    After the last step of an epoch it finishes the epoch. A second Ctrl-C interrupts at once.
+    After the last step of an epoch, or of all, it finishes the epoch first. A second Ctrl-C
+    interrupts at once.
 
     Args:
-        progress: a `training.Progress`.
         checkpoints: the `training.Checkpoints`, which must come before in the list of callbacks.
     """
 
-    def __init__(self, progress, checkpoints):
+    def __init__(self, checkpoints):
         super().__init__()
-        self.progress, self.checkpoints = progress, checkpoints
+        self.checkpoints = checkpoints
         self.wanted = False
         self.before = {}
 
@@ -33,7 +33,7 @@ class StopOnInterrupt(keras.callbacks.Callback):
         self.restore()
 
     def on_train_batch_end(self, batch, logs=None):
-        if self.wanted and not self.progress.epoch_is_ending():
+        if self.wanted and not self.checkpoints.end_is_near():
             self.checkpoints.save()
             raise KeyboardInterrupt
 

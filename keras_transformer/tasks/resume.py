@@ -5,7 +5,7 @@ from keras_transformer.tasks.run_folder import versions
 
 def check_versions(folder):
     """Raises an error if the run was begun with other versions: other results would come out."""
-    began = folder.config["versions"]
+    began = folder.config.get("versions", {})
     for name, now in versions().items():
         if began.get(name) != now:
             raise ValueError(
@@ -16,13 +16,12 @@ def check_versions(folder):
 
 def check_data(folder, corpus):
     """Raises an error if the sentences are not those that the run was begun with."""
-    began = folder.config["data"]
+    began, found = folder.config.get("data", {}), corpus.fingerprints()
+    if not found.keys() <= began.keys():
+        raise ValueError(f"{folder.path} was begun by an earlier version, and cannot be resumed")
     for part, name in (("train", "training"), ("valid", "validation")):
-        then = began[f"{part}_pairs"], began[f"{part}_fingerprint"]
-        now = (
-            corpus.fingerprints()[f"{part}_pairs"],
-            corpus.fingerprints()[f"{part}_fingerprint"],
-        )
+        keys = (f"{part}_pairs", f"{part}_fingerprint")
+        then, now = (tuple(values[key] for key in keys) for values in (began, found))
         if then[0] != now[0]:
             raise ValueError(
                 f"{folder.path} was begun with {then[0]:,} {name} pairs, now there are {now[0]:,}"

@@ -46,6 +46,8 @@ POSITIVE = (
     "patience",
 )
 WATCHED = ("perplexity", "bleu")
+# How sacreBLEU may split words: those that need nothing further to be installed.
+TOKENIZERS = ("13a", "none", "intl", "char", "zh")
 # What may change when a training is resumed; anything else would make it another training.
 MAY_CHANGE = ("epochs", "max_steps", "max_minutes", "patience", "average", "keep_epochs")
 
@@ -81,7 +83,7 @@ class Settings:
         accumulate: over how many batches to average the gradient before an update.
         mixed_precision: compute in bfloat16, keep weights in float32.
         learning_rate: the highest.
-        warmup_steps: how long it rises.
+        warmup_steps: how long it rises, in batches.
         label_smoothing: share of certainty spread over the vocabulary.
         clip_norm: the largest norm of a gradient.
         epochs: how many at most.
@@ -93,7 +95,7 @@ class Settings:
         patience: epochs without a better validation after which to stop.
         average: at the end average the weights of so many of the last epochs.
         ema: validate and save a moving average of the weights, which keeps this share of itself in
-            every update, such as 0.999.
+            every step, such as 0.999.
         keep_epochs: of how many of the last epochs to keep the weights, to average them.
         seed: of everything drawn.
     """
@@ -161,7 +163,13 @@ class Settings:
             )
         if self.ema is not None and not 0 < self.ema < 1:
             raise ValueError(f"`ema` must be between 0 and 1. Received: ema={self.ema}")
+        check_tokenize(self.tokenize)
         if self.average is not None:
+            if self.average > self.epochs:
+                raise ValueError(
+                    "There must be as many epochs as are to be averaged. "
+                    f"Received: average={self.average}, epochs={self.epochs}"
+                )
             self.keep_epochs = max(self.keep_epochs, self.average)
 
     def _check_data(self):
@@ -184,6 +192,14 @@ class Settings:
         """Settings from a config, whatever else is in it."""
         known = {field.name for field in fields(cls)}
         return cls(**{name: value for name, value in values.items() if name in known})
+
+
+def check_tokenize(tokenize):
+    """Raises an error unless sacreBLEU can split words so."""
+    if tokenize not in TOKENIZERS:
+        raise ValueError(
+            f"`tokenize` must be one of {', '.join(TOKENIZERS)}. Received: tokenize={tokenize!r}"
+        )
 
 
 def _one_or_two_files(prefix, data, source, target, needed=False):

@@ -52,7 +52,6 @@ def train(out, resume=False, overwrite=False, other_versions=False, **settings):
         folder = None
         settings = Settings(**settings)
         check_free(Path(out), overwrite)
-    keras.utils.set_random_seed(settings.seed)
 
     corpus = load_corpus(settings)
     report_corpus(corpus, log)
@@ -63,6 +62,7 @@ def train(out, resume=False, overwrite=False, other_versions=False, **settings):
         tokenizers = folder.tokenizers()
     batches = make_batches(corpus, tokenizers, settings)
     report_batches(*batches, log)
+    keras.utils.set_random_seed(settings.seed)  # only now: a download draws random numbers, too
     model = make_model(settings, tokenizers)
     network = packed(model) if settings.pack else model
     compile_model(network, settings)
@@ -78,8 +78,8 @@ def train(out, resume=False, overwrite=False, other_versions=False, **settings):
         distinct = tokenizers if settings.separate_vocabularies else tokenizers[:1]
         folder = RunFolder.create(out, config, distinct, overwrite)
     else:
-        folder.change_config(training=settings.as_dict())
         progress = load_last_checkpoint(folder.checkpoints, network) or progress
+        folder.change_config(training=settings.as_dict())
         log.say(f"Going on after step {progress.step:,}")
     log.keep_in(folder.path / "train.log")
 

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_transformer.files import write_whole
+from keras_transformer.files import read_arrays, write_whole
 
 PATTERN = "epoch-*.npz"
 
@@ -56,13 +56,13 @@ def average_weights(model, paths):
     variables = _named(model)
     sums = {name: np.zeros(variable.shape, "float64") for name, variable in variables.items()}
     for path in paths:
-        with np.load(path) as arrays:
-            if {name: arrays[name].shape for name in arrays} != {
-                name: value.shape for name, value in sums.items()
-            }:
-                raise ValueError(f"{path} has the weights of another model")
-            for name, value in sums.items():
-                value += arrays[name]
+        arrays = read_arrays(path)
+        if {name: array.shape for name, array in arrays.items()} != {
+            name: value.shape for name, value in sums.items()
+        }:
+            raise ValueError(f"{path} has the weights of another model")
+        for name, value in sums.items():
+            value += arrays[name]
     for name, variable in variables.items():
         variable.assign((sums[name] / len(paths)).astype("float32"))
 

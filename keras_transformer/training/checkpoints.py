@@ -2,14 +2,13 @@
 
 import json
 import time
-import zipfile
 from pathlib import Path
 
 import keras
 import numpy as np
 from keras import ops
 
-from keras_transformer.files import write_whole
+from keras_transformer.files import DamagedFileError, read_arrays, write_whole
 from keras_transformer.training.progress import Progress
 
 PATTERN = "step-*.npz"
@@ -34,19 +33,19 @@ def load_checkpoint(path, model):
     Returns:
         The `Progress`.
     """
+    arrays = read_arrays(path)
+    progress = Progress(**json.loads(str(arrays.pop("progress"))))
     variables = _variables(model)
-    # Opened here: NumPy leaves a file open that it cannot read.
-    with Path(path).open("rb") as file, np.load(file) as arrays:
-        saved = {name: arrays[name].shape for name in arrays if name != "progress"}
-        expected = {name: tuple(variable.shape) for name, variable in variables.items()}
-        if saved != expected:
-            raise ValueError(
-                f"{path} is a checkpoint of another model. Received: a model with "
-                f"{_differences(saved, expected)}"
-            )
-        for name, variable in variables.items():
-            variable.assign(arrays[name])
-        return Progress(**json.loads(str(arrays["progress"])))
+    saved = {name: array.shape for name, array in arrays.items()}
+    expected = {name: tuple(variable.shape) for name, variable in variables.items()}
+    if saved != expected:
+        raise ValueError(
+            f"{path} is a checkpoint of another model. Received: a model with "
+            f"{_differences(saved, expected)}"
+        )
+    for name, variable in variables.items():
+        variable.assign(arrays[name])
+    return progress
 
 
 def load_last_checkpoint(folder, model):
@@ -56,13 +55,18 @@ def load_last_checkpoint(folder, model):
         The `Progress`, or None if the folder has no checkpoint.
     """
     paths = sorted(Path(folder).glob(PATTERN), reverse=True)
+    damaged = []
     for path in paths:
         try:
-            return load_checkpoint(path, model)
-        except (OSError, EOFError, KeyError, zipfile.BadZipFile, json.JSONDecodeError) as error:
-            damage = error
+            progress = load_checkpoint(path, model)
+        except DamagedFileError:
+            damaged.append(path)
+            continue
+        for path in damaged:
+            path.unlink()  # or it would count among those that are kept
+        return progress
     if paths:
-        raise ValueError(f"No checkpoint in {folder} can be read: {damage}")
+        raise ValueError(f"No checkpoint in {folder} can be read, {paths[0].name} is the newest")
     return None
 
 
@@ -87,8 +91,16 @@ class Checkpoints(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch, logs=None):
         due = time.monotonic() - self.last >= self.every_seconds
-        if due and not self.progress.epoch_is_ending():
+        if due and not self.end_is_near():
             self.save()
+
+    def end_is_near(self):
+        """Whether the epoch's end, with its validation, follows at once.
+
+        No place to stop at: whoever went on from here would have no batches left, and that end
+        would be missing.
+        """
+        return self.progress.epoch_is_ending() or self.model.stop_training
 
     def on_epoch_end(self, epoch, logs=None):
         self.save()

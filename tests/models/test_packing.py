@@ -42,8 +42,17 @@ def batches(pairs, kind):
 def test_positions_begin_anew_with_each_segment():
     segments = np.array([[1, 1, 2, 3, 3, 3, 0, 0], [4, 4, 4, 4, 4, 4, 4, 4]])
     positions = np.array(segment_positions(segments))
-    assert positions[0, :6].tolist() == [0, 1, 0, 0, 1, 2]
+    assert positions[0].tolist() == [0, 1, 0, 0, 1, 2, 0, 0]
     assert positions[1].tolist() == list(range(8))
+
+
+def test_padding_may_be_longer_than_the_table_of_positions():
+    model = Transformer(VOCAB, dim=8, num_heads=2, ffn_dim=8, num_layers=1, max_length=4)
+    ids, segments = np.zeros((2, 2, 12), "int32")
+    ids[0, :3], segments[0, :3] = [5, 6, 2], 1
+    inputs = {"source": ids, "target": ids, "source_segments": segments}
+    logits = packed(model)({**inputs, "target_segments": segments})
+    assert np.isfinite(np.array(logits)).all()
 
 
 def test_the_logits_are_those_of_each_pair_alone(model):

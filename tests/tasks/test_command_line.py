@@ -130,9 +130,15 @@ def test_a_data_set_of_tfds(command, tmp_path, monkeypatch):
     )
     assert code == 0, err
     assert "100 pairs to train with, 10 to validate" in err
-    code, printed, err = command("evaluate", out, *data, "--json")
+    code, printed, err = command("evaluate", out, *data, "--examples", 1)
     assert code == 0, err
-    assert json.loads(printed)["sentences"] == 5
+    assert printed.splitlines()[0] == "  test pt 0"  # the direction it has learned
+    assert "5 sentences" in printed
+    names = ("--source", "en", "--target", "pt", "--examples", 1)
+    code, printed, err = command("evaluate", out, *data, *names)
+    assert printed.splitlines()[0] == "  test en 0"
+    error = one_line_error(command("evaluate", out, *data, "--source", "en"))
+    assert "both --source and --target" in error
 
 
 def test_two_files_and_validation_files(command, tmp_path, pairs_file):

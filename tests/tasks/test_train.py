@@ -16,7 +16,7 @@ from small_run import EPOCHS, SMALL
 from keras_transformer.tasks import RunFolder, Settings, train
 from keras_transformer.tasks.interrupts import StopOnInterrupt
 from keras_transformer.tasks.preparation import compile_model, make_model
-from keras_transformer.training import Progress
+from keras_transformer.training import Checkpoints, Progress
 
 
 def weights(folder):
@@ -63,12 +63,16 @@ def test_a_run_is_a_folder(trained):
     assert "% padding" in log
 
 
-def test_interrupted_at_the_last_step_of_an_epoch_it_ends_the_epoch(tmp_path):
-    progress, saved = Progress(step_in_epoch=3, steps_per_epoch=3), []
-    stop = StopOnInterrupt(progress, SimpleNamespace(save=lambda: saved.append(True)))
+@pytest.mark.parametrize("limit", ["epoch", "training"])
+def test_interrupted_at_the_last_step_it_ends_the_epoch(tmp_path, limit):
+    of_epoch = limit == "epoch"
+    checkpoints = Checkpoints(tmp_path, Progress(step_in_epoch=3 if of_epoch else 2))
+    checkpoints.progress.steps_per_epoch = 3
+    checkpoints.set_model(SimpleNamespace(stop_training=not of_epoch))
+    stop = StopOnInterrupt(checkpoints)
     stop.wanted = True
     stop.on_train_batch_end(2)
-    assert not saved
+    assert not list(tmp_path.iterdir())
     with pytest.raises(KeyboardInterrupt):
         stop.on_epoch_end(0)
 
@@ -175,6 +179,8 @@ def test_other_sentences_or_settings_cannot_be_resumed(trained, pairs_file, tmp_
         ({"data": "phrases", "epochs": 0}, "`epochs` must be positive"),
         ({"data": "phrases", "accumulate": 0}, "`accumulate` must be positive"),
         ({"data": "phrases", "ema": 1.0}, "`ema` must be between 0 and 1"),
+        ({"data": "phrases", "average": 5, "epochs": 4}, "average=5, epochs=4"),
+        ({"data": "phrases", "tokenize": "words"}, "`tokenize` must be one of 13a"),
         ({"data": "phrases", "watch": "loss"}, "`watch` must be one of perplexity, bleu"),
     ],
 )

@@ -79,6 +79,14 @@ def test_more_epochs_than_there_are_cannot_be_averaged(tmp_path):
         last_epochs(tmp_path / "nowhere", 1)
 
 
+def test_a_damaged_file_is_named(tmp_path):
+    fit(make_model(), tmp_path, Progress(), 0, 1)
+    (path,) = epochs_kept(tmp_path)
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(ValueError, match=r"epoch-000001\.npz is damaged and cannot be read"):
+        average_weights(make_model(), [path])
+
+
 def test_the_weights_of_another_model_are_refused(tmp_path):
     fit(make_model(), tmp_path, Progress(), 0, 1)
     with pytest.raises(ValueError, match="has the weights of another model"):

@@ -84,6 +84,9 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path):
     save_checkpoint(newer, model, Progress(step=2))
     newer.write_bytes(newer.read_bytes()[:1000])
     assert load_last_checkpoint(tmp_path, model).step == 1
+    assert not newer.exists()
+    newer.write_bytes(bytes(1000))
+    assert load_last_checkpoint(tmp_path, model).step == 1
     older.write_bytes(b"")
     with pytest.raises(ValueError, match=r"No checkpoint in .* can be read"):
         load_last_checkpoint(tmp_path, model)

@@ -80,7 +80,7 @@ class Story:
             self.left_at[event.thing] = self.place_of(event.person)
 
     def possible(self, people, places, things):
-        """What could happen next to these people, places and things; one of each kind, if any."""
+        """All that could happen next to these people, places and things."""
         for person in people:
             here = self.place_of(person)
             for place in places:
