@@ -138,7 +138,7 @@ MUTATIONS = [
     ),
     Mutation(
         "an output may have several lines",
-        "tasks/translate.py",
+        "text/lines.py",
         'return " ".join(text.split())',
         "return text",
         "tasks/test_translate.py::test_an_output_is_one_line",

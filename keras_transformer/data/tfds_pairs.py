@@ -6,6 +6,8 @@ from collections import Counter
 
 import tensorflow as tf
 
+from keras_transformer.text import one_line
+
 PREFIX = "tfds:"
 
 
@@ -49,7 +51,7 @@ class TfdsPairs:
         try:
             rows = self.builder.as_dataset(split=split, shuffle_files=False, read_config=options)
             for row in rows.as_numpy_iterator():
-                pair = tuple(one_line(row[feature]) for feature in self.features)
+                pair = tuple(one_line(row[feature].decode()) for feature in self.features)
                 if all(pair):
                     yield pair
                 else:
@@ -111,8 +113,3 @@ def choose_features(name, info, source=None, target=None):
             f"{', '.join(texts) or 'none'}. Received: {', '.join(map(str, chosen)) or 'none'}"
         )
     return chosen
-
-
-def one_line(text):
-    """Bytes of a record as text in one line."""
-    return " ".join(text.decode().split())

@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_transformer.export.parity import BATCH, fill_up, size_of
-from keras_transformer.text import END
+from keras_transformer.text import END, one_line
 
 
 class KerasModel:
@@ -104,11 +104,6 @@ class TFLiteModel:
     def logits(self, source, target):
         """Logits (B, T, V) after each token of the target."""
         return self.runners["logits"](source=source, target=target)["logits"]
-
-
-def one_line(text):
-    """The text with single spaces and nothing that ends a line."""
-    return " ".join(text.split())
 
 
 def import_litert():

@@ -178,13 +178,17 @@ class Settings:
         _one_or_two_files("valid_", self.valid_data, self.valid_source, self.valid_target)
 
     def with_changes(self, changes):
-        """The same with some changes; only those a running training can take."""
-        fixed = [name for name in changes if name not in MAY_CHANGE]
-        if fixed:
-            raise ValueError(
-                f"A resumed training goes on as it began, only {', '.join(MAY_CHANGE)} may change. "
-                f"Received: {fixed[0]}={changes[fixed[0]]!r}"
-            )
+        """The same with some changes; only those a running training can take.
+
+        Files may have moved: whether their sentences are the same is seen when they are read.
+        """
+        for name, value in changes.items():
+            began = getattr(self, name)
+            if value != began and name not in (*MAY_CHANGE, *FILES):
+                raise ValueError(
+                    f"A resumed training goes on as it began, only {', '.join(MAY_CHANGE)} may "
+                    f"change. It began with {name}={began!r}. Received: {name}={value!r}"
+                )
         return Settings(**{**self.as_dict(), **changes})
 
     @classmethod

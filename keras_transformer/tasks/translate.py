@@ -9,7 +9,7 @@ from keras_transformer.export import Translation
 from keras_transformer.tasks.display import progress_bar
 from keras_transformer.tasks.memory import keep_memory
 from keras_transformer.tasks.run_folder import RunFolder
-from keras_transformer.text import END
+from keras_transformer.text import END, one_line
 
 LINES_AT_A_TIME = 1024
 
@@ -149,8 +149,3 @@ def join_pieces(pieces):
 def clean(line):
     """The line as `data.read_pairs` would read it: no byte order mark, no white space around."""
     return line.removeprefix("\ufeff").strip()
-
-
-def one_line(text):
-    """The text without anything that ends a line."""
-    return " ".join(text.split())

@@ -13,6 +13,7 @@ import sys
 import time
 
 import numpy as np
+from small_run import SMALL
 
 from keras_transformer.tasks import RunFolder, train
 
@@ -22,13 +23,7 @@ STEPS = 305  # the last epoch is not complete
 OPTIONS = {
     "max_steps": STEPS,
     "patience": 1000,
-    "dim": 16,
-    "num_heads": 2,
-    "ffn_dim": 32,
-    "num_layers": 1,
-    "batch_tokens": 256,
-    "vocab_size": 320,
-    "warmup_steps": 10,
+    **SMALL,
     "dropout": 0.2,
     # Everything that has a state of its own.
     "pack": True,

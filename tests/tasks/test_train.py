@@ -147,8 +147,16 @@ def test_separate_vocabularies(pairs_file, tmp_path):
     assert (tmp_path / "run" / "target_tokenizer.model").exists()
 
 
+def test_what_has_not_changed_may_be_said_again_and_files_may_have_moved():
+    began = Settings(data="phrases", dim=32)
+    assert began.with_changes({"data": "phrases", "dim": 32}) == began
+    assert began.with_changes({"data": "elsewhere.tsv", "epochs": 3}).epochs == 3
+    with pytest.raises(ValueError, match=r"It began with seed=0\. Received: seed=1"):
+        began.with_changes({"seed": 1})
+
+
 def test_other_sentences_or_settings_cannot_be_resumed(trained, pairs_file, tmp_path):
-    with pytest.raises(ValueError, match=r"only epochs, max_steps.* Received: dim=32"):
+    with pytest.raises(ValueError, match=r"It began with dim=16\. Received: dim=32"):
         train(trained, resume=True, dim=32)
     own, changed = tmp_path / "pairs.tsv", tmp_path / "run"
     shutil.copy(pairs_file, own)

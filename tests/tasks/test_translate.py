@@ -6,8 +6,8 @@ import pytest
 from keras_transformer.data import phrases
 from keras_transformer.tasks import RunFolder, Translator, evaluate, translate
 from keras_transformer.tasks.evaluate import score
-from keras_transformer.tasks.translate import one_line
 from keras_transformer.tasks.validation_bleu import ValidationBleu
+from keras_transformer.text import one_line
 
 
 @pytest.fixture

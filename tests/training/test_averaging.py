@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+from regression import X, Y, make_model
 
 from keras_transformer.training import (
     CountProgress,
@@ -12,16 +13,6 @@ from keras_transformer.training import (
     epochs_kept,
     last_epochs,
 )
-
-X = np.random.default_rng(0).normal(size=(16, 4)).astype("float32")
-Y = X.sum(axis=1, keepdims=True)
-
-
-def make_model(width=8):
-    keras.utils.set_random_seed(0)
-    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(width), keras.layers.Dense(1)])
-    model.compile(keras.optimizers.Adam(0.01), "mse")
-    return model
 
 
 class Remember(keras.callbacks.Callback):
@@ -35,7 +26,7 @@ class Remember(keras.callbacks.Callback):
 
 def fit(model, folder, progress, first, last, keep=3):
     seen = Remember()
-    callbacks = [CountProgress(progress, 4), KeepWeights(folder, progress, keep), seen]
+    callbacks = [CountProgress(progress, 16), KeepWeights(folder, progress, keep), seen]
     options = {"batch_size": 4, "verbose": 0, "shuffle": False}
     model.fit(X, Y, initial_epoch=first, epochs=last, callbacks=callbacks, **options)
     return seen.weights
@@ -65,7 +56,7 @@ def test_one_epoch_more_than_wanted_stays(tmp_path):
 def test_what_a_resumed_training_has_not_seen_is_forgotten(tmp_path):
     fit(make_model(), tmp_path, Progress(), 0, 6)
     # Killed in epoch 6, after its weights were written; the checkpoint was made in epoch 5.
-    fit(make_model(), tmp_path, Progress(epoch=4, step=16), 4, 5)
+    fit(make_model(), tmp_path, Progress(epoch=4, step=64), 4, 5)
     assert names(tmp_path) == [f"epoch-{epoch:06d}.npz" for epoch in (3, 4, 5)]
 
 

@@ -2,9 +2,9 @@
 
 import json
 
-import keras
 import numpy as np
 import pytest
+from regression import X, Y, make_model
 
 from keras_transformer.files import write_whole
 from keras_transformer.training import (
@@ -19,23 +19,6 @@ from keras_transformer.training import (
     save_checkpoint,
 )
 
-X = np.random.default_rng(0).normal(size=(64, 4)).astype("float32")
-Y = X.sum(axis=1, keepdims=True)
-
-
-def make_model(width=8):
-    keras.utils.set_random_seed(0)
-    model = keras.Sequential(
-        [
-            keras.Input((4,)),
-            keras.layers.Dense(width),
-            keras.layers.Dropout(0.5),
-            keras.layers.Dense(1),
-        ]
-    )
-    model.compile(keras.optimizers.Adam(0.01), "mse")
-    return model
-
 
 def fit(model, batches):
     for i in batches:
@@ -43,7 +26,7 @@ def fit(model, batches):
 
 
 def test_going_on_from_a_checkpoint_equals_never_having_stopped(tmp_path):
-    through, stopped, resumed = make_model(), make_model(), make_model()
+    through, stopped, resumed = (make_model(dropout=0.5) for _ in range(3))
     fit(through, range(8))
     fit(stopped, range(4))
     save_checkpoint(tmp_path / "step-4.npz", stopped, Progress(step=4))
