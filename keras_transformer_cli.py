@@ -75,6 +75,12 @@ def train(
         int | None, option("Inner width of the feed-forward networks.", MODEL)
     ] = None,
     num_layers: Annotated[int | None, option("Of the encoder, and of the decoder.", MODEL)] = None,
+    norm_first: Annotated[
+        bool | None, flag("--norm-first", "Normalise before sublayers, not after.", MODEL)
+    ] = None,
+    positions: Annotated[
+        str | None, option("sine (unless given), learned, rotary, alibi or relative.", MODEL)
+    ] = None,
     dropout: Annotated[float | None, option("Rate.", MODEL)] = None,
     max_length: Annotated[int | None, option("Longest sentence in tokens; 256.", MODEL)] = None,
     batch_tokens: Annotated[int | None, option("Positions of a batch.", TRAINING)] = None,
@@ -87,6 +93,9 @@ def train(
     ] = None,
     learning_rate: Annotated[float | None, option("The highest.", TRAINING)] = None,
     warmup_steps: Annotated[int | None, option("How long it rises.", TRAINING)] = None,
+    cool_down: Annotated[
+        float | None, option("Share of --max-steps in which it falls to zero; 0.", TRAINING)
+    ] = None,
     label_smoothing: Annotated[float | None, option("0.1 unless given.", TRAINING)] = None,
     clip_norm: Annotated[float | None, option("Largest gradient norm; 1.", TRAINING)] = None,
     epochs: Annotated[int | None, option("At most; 100.", TRAINING)] = None,

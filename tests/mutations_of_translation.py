@@ -220,4 +220,33 @@ MUTATIONS = [
         "        except (tf.errors.OpError, OSError) as error:\n            return\n",
         "data/test_tfds_pairs.py::test_a_data_set_with_half_its_records_is_not_taken",
     ),
+    Mutation(
+        "the learning rate does not cool down",
+        "training/schedule.py",
+        "if self.cool_down:",
+        "if False:",
+        "training/test_schedule.py::test_it_cools_down_to_zero_at_the_last_step",
+    ),
+    Mutation(
+        "part of an epoch uses up patience",
+        "training/best.py",
+        "if self.progress.step_in_epoch:",
+        "if False:",
+        "training/test_checkpoints.py"
+        "::test_part_of_an_epoch_may_be_the_best_but_uses_up_no_patience",
+    ),
+    Mutation(
+        "two trainings share a folder",
+        "tasks/lock.py",
+        "fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)",
+        "pass",
+        "tasks/test_train.py::test_two_trainings_do_not_share_a_folder",
+    ),
+    Mutation(
+        "blocks are not told of the positions",
+        "models/transformer.py",
+        "attention_positions=None if added else positions,",
+        "attention_positions=None,",
+        "models/test_transformer.py::test_every_kind_of_positions_knows_the_order",
+    ),
 ]

@@ -3,14 +3,15 @@
 import tensorflow_datasets as tfds
 
 SPLITS = {"train": 30, "validation": 5, "test": 4}
+LINE = "{split} {feature} {i}"
 
 
-def make_data_set(folder, name="small_pairs", features=("en", "pt"), splits=SPLITS):
+def make_data_set(folder, name="small_pairs", features=("en", "pt"), splits=SPLITS, line=LINE):
     """Writes a data set as TFDS does."""
 
     def rows(split, count):
         for i in range(count):
-            yield i, {feature: f"{split} {feature} {i}" for feature in features}
+            yield i, {key: line.format(split=split, feature=key, i=i) for key in features}
 
     tfds.dataset_builders.store_as_tfds_dataset(
         name=name,

@@ -47,12 +47,14 @@ class TfdsPairs:
         import tensorflow_datasets as tfds
 
         dropped = Counter() if dropped is None else dropped
+        found = 0
         options = tfds.ReadConfig(try_autocache=False, interleave_cycle_length=1)
         try:
             rows = self.builder.as_dataset(split=split, shuffle_files=False, read_config=options)
             for row in rows.as_numpy_iterator():
                 pair = tuple(one_line(row[feature].decode()) for feature in self.features)
                 if all(pair):
+                    found += 1
                     yield pair
                 else:
                     dropped["empty"] += 1
@@ -62,6 +64,8 @@ class TfdsPairs:
                 f"({type(error).__name__} in {split}): remove {self.builder.data_dir} and begin "
                 "again"
             ) from error
+        if not found:
+            raise ValueError(f"The data set {self.name} has no pair of sentences in {split}")
 
 
 def open_builder(name, folder=None):

@@ -22,8 +22,7 @@ SIZES = {
     "base": {"dim": 512, "num_heads": 8, "ffn_dim": 2048, "num_layers": 6, "dropout": 0.1},
     "big": {"dim": 1024, "num_heads": 16, "ffn_dim": 4096, "num_layers": 6, "dropout": 0.3},
 }
-
-
+POSITIONS = ("sine", "learned", "rotary", "alibi", "relative")
 NOT_ARGUMENTS = ("self", "__class__")
 
 
@@ -50,6 +49,9 @@ class Transformer(keras.Model):
         activation: of the feed-forward networks.
         norm_first: whether to normalise before attention and feed-forward, not after.
         inner_dropout: rate, on attention weights and within feed-forward networks.
+        positions: how the model knows the order of tokens: "sine" as in the paper or "learned",
+            added to the embeddings; "rotary", "alibi" or "relative", in the attention of each
+            side to itself, see `MultiHeadSelfAttention`.
 
     >>> model = Transformer.from_size("tiny", vocab_size=100)
     >>> ids = ops.ones((2, 5), "int32")
@@ -72,6 +74,7 @@ class Transformer(keras.Model):
         activation="relu",
         norm_first=False,
         inner_dropout=0.0,
+        positions="sine",
         dtype=None,
         name=None,
     ):
@@ -85,11 +88,19 @@ class Transformer(keras.Model):
                 f"vocab_size={vocab_size}, target_vocab_size={target_vocab_size}"
             )
         check_positive(num_layers=num_layers)
+        check_choice(POSITIONS, positions=positions)
+        added = positions if positions in ("sine", "learned") else None
         dtype = keras.dtype_policies.get(dtype or keras.config.dtype_policy())
 
         def embedding(vocab_size, name):
             return PositionalEmbedding(
-                vocab_size, dim, max_length, dropout=dropout, dtype=dtype, name=name
+                vocab_size,
+                dim,
+                max_length,
+                positions=added,
+                dropout=dropout,
+                dtype=dtype,
+                name=name,
             )
 
         def block(block_class, name):
@@ -101,6 +112,7 @@ class Transformer(keras.Model):
                 inner_dropout=inner_dropout,
                 activation=activation,
                 norm_first=norm_first,
+                attention_positions=None if added else positions,
                 dtype=dtype,
                 name=name,
             )

@@ -14,13 +14,13 @@ from keras_transformer.export.versions import check_base, new_version
 from keras_transformer.export.warmup import import_protos, write_warmup
 from keras_transformer.tasks.display import console, progress_bar
 from keras_transformer.tasks.evaluate import load_test_pairs, score
+from keras_transformer.tasks.examples import of_all_lengths
 from keras_transformer.tasks.run_folder import RunFolder
 from keras_transformer.tasks.translate import Translator
 from keras_transformer.text import END, PADDING, START
 
 SAVED_MODEL, TFLITE = "saved_model", "tflite"
 FORMATS = (SAVED_MODEL, TFLITE)
-SAMPLES = 32
 
 
 def export(
@@ -123,12 +123,10 @@ def check_arguments(out, format, quantize, version, beam_size=1):
 def load_examples(folder, sentences):
     """Source sentences of all lengths: of a file, or those that the training has kept."""
     if sentences is not None:
-        lines = sorted({line.strip() for line in decode_lines(sentences)} - {""}, key=len)
+        lines = {line.strip() for line in decode_lines(sentences)} - {""}
         if not lines:
             raise ValueError(f"{sentences} has no sentences in it")
-        # From the shortest to the longest, in even steps.
-        steps = min(SAMPLES, len(lines))
-        return [lines[i * (len(lines) - 1) // max(1, steps - 1)] for i in range(steps)]
+        return of_all_lengths(lines)
     examples = folder.config["data"].get("examples")
     if not examples:
         raise ValueError(

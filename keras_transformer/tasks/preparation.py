@@ -1,6 +1,7 @@
 """What a training needs before it can begin: tokenizers, batches, the model."""
 
 import itertools
+import os
 import random
 
 import keras
@@ -79,6 +80,8 @@ def make_model(settings, tokenizers):
         num_heads=settings.num_heads,
         ffn_dim=settings.ffn_dim,
         num_layers=settings.num_layers,
+        norm_first=settings.norm_first,
+        positions=settings.positions,
         dropout=settings.dropout,
         max_length=settings.max_length,
         dtype="mixed_bfloat16" if settings.mixed_precision else "float32",
@@ -95,9 +98,23 @@ def for_use(model):
     return copy
 
 
+def allow_bfloat16():
+    """Lets a CPU multiply in bfloat16 with AVX-512 at most, unless the environment says otherwise.
+
+    Some virtual machines announce AMX, the next better, and then forbid it: TensorFlow would end
+    with an illegal instruction. Has to come before the first multiplication.
+    """
+    os.environ.setdefault("DNNL_MAX_CPU_ISA", "AVX512_CORE_BF16")
+
+
 def compile_model(model, settings):
     """Gives the model its loss, optimizer and metrics; the paper's, section 5."""
-    rate = InverseSquareRoot(settings.learning_rate, settings.warmup_steps)
+    rate = InverseSquareRoot(
+        settings.learning_rate,
+        settings.warmup_steps,
+        settings.max_steps,
+        settings.cool_down,
+    )
     average = {} if settings.ema is None else {"use_ema": True, "ema_momentum": settings.ema}
     model.compile(
         keras.optimizers.Adam(

@@ -1,6 +1,6 @@
 """Training a translation model: pairs of sentences in, a run folder out."""
 
-import bisect
+import contextlib
 import itertools
 from pathlib import Path
 
@@ -10,9 +10,12 @@ from keras_transformer.data import describe_dropped
 from keras_transformer.models import packed
 from keras_transformer.tasks.corpus import load_corpus
 from keras_transformer.tasks.display import Log
+from keras_transformer.tasks.examples import of_all_lengths
 from keras_transformer.tasks.fit import average_last, fit
+from keras_transformer.tasks.lock import locked
 from keras_transformer.tasks.memory import keep_memory
 from keras_transformer.tasks.preparation import (
+    allow_bfloat16,
     compile_model,
     for_use,
     learn_tokenizers,
@@ -24,7 +27,7 @@ from keras_transformer.tasks.run_folder import RunFolder, check_free
 from keras_transformer.tasks.settings import Settings
 from keras_transformer.training import Progress, load_last_checkpoint
 
-LOOK_AT = 10_000  # training sentences, to find examples among
+LOOK_AT = 1_000  # sentences, to find examples among
 
 
 def train(out, resume=False, overwrite=False, other_versions=False, **settings):
@@ -42,57 +45,66 @@ def train(out, resume=False, overwrite=False, other_versions=False, **settings):
     """
     keep_memory()
     log = Log()
-    if resume:
-        folder = RunFolder(out)
-        settings = Settings.from_dict(folder.config["training"]).with_changes(settings)
-        if not other_versions:
-            check_versions(folder)
-        folder.remove_leftovers()
-    else:
-        folder = None
-        settings = Settings(**settings)
-        check_free(Path(out), overwrite)
+    with contextlib.ExitStack() as locks:
+        locks.enter_context(locked(Path(out)))
+        folder, settings = begin(Path(out), resume, overwrite, other_versions, settings)
+        if settings.mixed_precision:
+            allow_bfloat16()
+        corpus = load_corpus(settings)
+        report_corpus(corpus, log)
+        if folder is None:
+            tokenizers = learn_tokenizers(corpus, settings)
+        else:
+            check_data(folder, corpus)
+            tokenizers = folder.tokenizers()
+        batches = make_batches(corpus, tokenizers, settings)
+        report_batches(*batches, log)
+        keras.utils.set_random_seed(settings.seed)  # only now: a download draws random numbers, too
+        model = make_model(settings, tokenizers)
+        network = packed(model) if settings.pack else model
+        compile_model(network, settings)
+        log.say(f"A {settings.size} Transformer with {model.count_params():,} parameters")
+        progress = Progress()
+        if folder is None:
+            config = {
+                "task": "translation",
+                "model": for_use(model).get_config(),
+                "data": describe_data(corpus, batches[0], tokenizers[0], settings.max_length),
+                "training": settings.as_dict(),
+            }
+            distinct = tokenizers if settings.separate_vocabularies else tokenizers[:1]
+            folder = RunFolder.create(out, config, distinct, overwrite)
+            locks.enter_context(locked(folder.path))
+        else:
+            progress = load_last_checkpoint(folder.checkpoints, network) or progress
+            folder.change_config(training=settings.as_dict())
+            log.say(f"Going on after step {progress.step:,}")
+        log.keep_in(folder.path / "train.log")
 
-    corpus = load_corpus(settings)
-    report_corpus(corpus, log)
-    if folder is None:
-        tokenizers = learn_tokenizers(corpus, settings)
-    else:
-        check_data(folder, corpus)
-        tokenizers = folder.tokenizers()
-    batches = make_batches(corpus, tokenizers, settings)
-    report_batches(*batches, log)
-    keras.utils.set_random_seed(settings.seed)  # only now: a download draws random numbers, too
-    model = make_model(settings, tokenizers)
-    network = packed(model) if settings.pack else model
-    compile_model(network, settings)
-    log.say(f"A {settings.size} Transformer with {model.count_params():,} parameters")
-    progress = Progress()
-    if folder is None:
-        config = {
-            "task": "translation",
-            "model": for_use(model).get_config(),
-            "data": describe_data(corpus, batches[0], tokenizers[0]),
-            "training": settings.as_dict(),
-        }
-        distinct = tokenizers if settings.separate_vocabularies else tokenizers[:1]
-        folder = RunFolder.create(out, config, distinct, overwrite)
-    else:
-        progress = load_last_checkpoint(folder.checkpoints, network) or progress
-        folder.change_config(training=settings.as_dict())
-        log.say(f"Going on after step {progress.step:,}")
-    log.keep_in(folder.path / "train.log")
-
-    fit(model, network, batches, corpus, tokenizers, folder, settings, progress, log)
-    log.say(f"Done after {progress.step:,} steps and {progress.seconds / 60:.1f} minutes")
-    if progress.best is not None:
-        log.say(
-            f"Best validation {settings.watch} {progress.best:.2f}, "
-            f"saved as {folder.path / 'model.keras'}"
-        )
-        if settings.average is not None:
-            average_last(model, network, batches[1], folder, settings.average, log)
+        fit(model, network, batches, corpus, tokenizers, folder, settings, progress, log)
+        log.say(f"Done after {progress.step:,} steps and {progress.seconds / 60:.1f} minutes")
+        if progress.best is not None:
+            log.say(
+                f"Best validation {settings.watch} {progress.best:.2f}, "
+                f"saved as {folder.path / 'model.keras'}"
+            )
+            if settings.average is not None:
+                average_last(model, network, batches[1], folder, settings.average, log)
     return folder
+
+
+def begin(out, resume, overwrite, other_versions, settings):
+    """The folder of a training to go on with, or None for a new one; and its settings."""
+    if not resume:
+        settings = Settings(**settings)
+        check_free(out, overwrite)
+        return None, settings
+    folder = RunFolder(out)
+    settings = Settings.from_dict(folder.config["training"]).with_changes(settings)
+    if not other_versions:
+        check_versions(folder)
+    folder.remove_leftovers()
+    return folder, settings
 
 
 def report_corpus(corpus, log):
@@ -117,24 +129,20 @@ def report_batches(train, valid, log):
             log.say(f"Left out of the {part} pairs: {describe_dropped(batches.dropped)}")
 
 
-def describe_data(corpus, batches, tokenizer):
+def describe_data(corpus, batches, tokenizer, max_length):
     """What `config.json` says about the data."""
     return {
         **corpus.fingerprints(),
         "shapes": batches.shapes.tolist(),
         "padding": batches.padding,
         "tokens": batches.tokens,
-        "examples": example_sentences(corpus, tokenizer, batches.shapes[:, 0]),
+        "examples": of_all_lengths(some_sources(corpus, tokenizer, max_length)),
     }
 
 
-def example_sentences(corpus, tokenizer, lengths):
-    """A source sentence for each of the lengths that batches have, to try an export with."""
-    lengths, found = sorted({int(length) for length in lengths}), {}
-    for sentence, _ in itertools.chain(corpus.valid, itertools.islice(corpus.train, LOOK_AT)):
-        fits = bisect.bisect_left(lengths, len(tokenizer.encode(sentence)) + 1)
-        if fits < len(lengths):
-            found.setdefault(lengths[fits], sentence)
-        if len(found) == len(lengths):
-            break
-    return [found[length] for length in sorted(found)]
+def some_sources(corpus, tokenizer, max_length):
+    """Source sentences that the model can take as they are, to try an export with."""
+    pairs = itertools.chain(corpus.valid, corpus.train)
+    sentences = [source for source, _ in itertools.islice(pairs, LOOK_AT)]
+    ids = tokenizer.encode(sentences)
+    return [s for s, of_s in zip(sentences, ids, strict=True) if len(of_s) < max_length]

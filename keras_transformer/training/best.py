@@ -22,18 +22,21 @@ class KeepBest(keras.callbacks.Callback):
         self.sign = 1 if lower_is_better else -1
 
     def on_epoch_end(self, epoch, logs=None):
+        for name, value in logs.items():
+            if not math.isfinite(value):
+                raise ValueError(
+                    f"The training has run away, {name} is {value}: begin again with a lower "
+                    "learning rate, or more warm-up steps"
+                )
         value = float(logs[self.watch])
-        if not math.isfinite(value):
-            raise ValueError(
-                f"The training has run away, {self.watch} is {value}: begin again with a lower "
-                "learning rate, or more warm-up steps"
-            )
         best = self.progress.best
         if best is None or self.sign * value < self.sign * best:
             self.progress.best = value
             self.progress.epochs_since_best = 0
             self.save()
             return
+        if self.progress.step_in_epoch:
+            return  # only part of an epoch: a limit was reached
         self.progress.epochs_since_best += 1
         if self.patience is not None and self.progress.epochs_since_best >= self.patience:
             self.model.stop_training = True

@@ -40,14 +40,6 @@ def read(source):
 
 def answer(events, asked):
     """What a careful reader would say."""
-    if asked == "Summarise.":
-        people = sorted({event[1] for event in events if event[0] == "go"})
-        said = []
-        for person in people:
-            things = answer(events, f"What does {person} have?")
-            place = answer(events, f"Where is {person}?").removeprefix("in the ")
-            said.append(f"{person} is in the {place}" + f" with {things}" * (things != "nothing"))
-        return ", ".join(said) + "."
     place, holders, visits, lies, holder_now = {}, {}, [], {}, {}
     for kind, who, what, *other in events:
         if kind == "go":
@@ -59,24 +51,34 @@ def answer(events, asked):
             lies[what] = place[who][-1]
         else:
             holders.setdefault(what, []).append(holder_now[what])
+
+    def things_of(person):
+        things = sorted(thing for thing, who in holder_now.items() if who == person)
+        return " and ".join(f"the {thing}" for thing in things)
+
+    if asked == "Summarise.":
+        said = [f"{who} is in the {place[who][-1]} with {things_of(who)}" for who in sorted(place)]
+        return ", ".join(words.removesuffix(" with ") for words in said) + "."
     if match := re.fullmatch(r"Where is the (\w+)\?", asked):
-        holder = holder_now[match[1]]
-        return f"in the {place[holder][-1] if holder else lies[match[1]]}"
+        thing = match[1]
+        if holder := holder_now[thing]:
+            return f"The {thing} is with {holder} in the {place[holder][-1]}."
+        return f"The {thing} is in the {lies[thing]}."
     if match := re.fullmatch(r"Where is (\w+)\?", asked):
-        return f"in the {place[match[1]][-1]}"
+        return f"{match[1]} is in the {place[match[1]][-1]}."
     if match := re.fullmatch(r"Who has the (\w+)\?", asked):
-        return holder_now[match[1]] or "nobody"
+        return f"The {match[1]} is with {holder_now[match[1]] or 'nobody'}."
     if match := re.fullmatch(r"What does (\w+) have\?", asked):
-        things = sorted(thing for thing, who in holder_now.items() if who == match[1])
-        return " and ".join(f"the {thing}" for thing in things) or "nothing"
+        return f"{match[1]} has {things_of(match[1]) or 'nothing'}."
     if match := re.fullmatch(r"Who came to the (\w+) first\?", asked):
-        return next(who for who, where in visits if where == match[1])
+        first = next(who for who, where in visits if where == match[1])
+        return f"The first in the {match[1]} was {first}."
     if match := re.fullmatch(r"Where was (\w+) before the (\w+)\?", asked):
-        places = place[match[1]]
-        return f"in the {places[places.index(match[2]) - 1]}"
-    match = re.fullmatch(r"Who had the (\w+) before (\w+)\?", asked)
-    had = holders[match[1]]
-    return had[had.index(match[2]) - 1]
+        who, where = match.groups()
+        before = place[who][place[who].index(where) - 1]
+        return f"Before the {where} {who} was in the {before}."
+    thing, who = re.fullmatch(r"Who had the (\w+) before (\w+)\?", asked).groups()
+    return f"Before {who} the {thing} was with {holders[thing][holders[thing].index(who) - 1]}."
 
 
 def kind_of(asked):
@@ -112,6 +114,12 @@ def test_what_is_told_can_happen(pairs):
                 holder[what] = other[0]
 
 
+def test_one_has_to_read_to_know_who_is_where(pairs):
+    for source, _ in pairs[0]:
+        last = {who: what for kind, who, what, *_ in read(source)[0] if kind == "go"}
+        assert len(set(last.values())) > 1
+
+
 def combinations(source):
     for kind, who, what, *other in read(source)[0]:
         yield who, what
@@ -140,4 +148,4 @@ def test_a_seed_gives_the_same_stories(pairs):
 
 def test_a_part_is_to_be_summarised(pairs):
     share = sum(source.endswith(" Summarise.") for source, _ in pairs[0]) / 4_000
-    assert 0.2 < share < 0.3
+    assert 0.35 < share < 0.45

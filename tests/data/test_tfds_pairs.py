@@ -46,6 +46,12 @@ def test_more_than_two_features_must_be_named(tmp_path):
     assert len(list(pairs.iterate("train"))) == 2
 
 
+def test_a_part_without_sentences_is_named(tmp_path):
+    make_data_set(tmp_path, "blanks", splits={"train": 2}, line=" ")
+    with pytest.raises(ValueError, match="blanks/en_to_pt has no pair of sentences in train"):
+        list(TfdsPairs("blanks/en_to_pt", folder=tmp_path).iterate("train"))
+
+
 def test_an_unknown_data_set_is_one_line(data):
     with pytest.raises(ValueError, match="cannot open nowhere/en_to_pt") as error:
         TfdsPairs("nowhere/en_to_pt", folder=data)

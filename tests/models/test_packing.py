@@ -21,11 +21,18 @@ def make_pairs(count=30, seed=0):
     ]
 
 
-@pytest.fixture(params=[False, True], ids=["post-norm", "pre-norm"])
+@pytest.fixture(params=["sine", "rotary", "relative"])
 def model(request):
     keras.utils.set_random_seed(0)
     return Transformer(
-        VOCAB, dim=16, num_heads=2, ffn_dim=32, num_layers=2, dropout=0.0, norm_first=request.param
+        VOCAB,
+        dim=16,
+        num_heads=2,
+        ffn_dim=32,
+        num_layers=2,
+        dropout=0.0,
+        norm_first=request.param == "rotary",
+        positions=request.param,
     )
 
 

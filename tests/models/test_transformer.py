@@ -11,7 +11,8 @@ from keras_transformer.decoding import greedy
 START, END = 1, 2
 VARIANTS = {
     "paper": {},
-    "pre-norm": {"norm_first": True},
+    "pre-norm, rotary": {"norm_first": True, "positions": "rotary"},
+    "relative": {"positions": "relative"},
     "separate embeddings": {"target_vocab_size": 31},
     "untied": {"tied_output": False},
 }
@@ -40,6 +41,20 @@ def test_token_by_token_equals_one_pass(model):
         steps.append(logits)
     whole = model({"source": SOURCE, "target": TARGET})
     np.testing.assert_allclose(ops.concatenate(steps, axis=1), whole, atol=2e-5)
+
+
+@pytest.mark.parametrize("positions", ["sine", "learned", "rotary", "alibi", "relative"])
+def test_every_kind_of_positions_knows_the_order(positions):
+    model = make_model(positions=positions)
+    if positions == "relative":  # begins with no preference
+        model.set_weights(
+            [w + 0.1 * np.arange(w.size).reshape(w.shape) for w in model.get_weights()]
+        )
+    told, retold = np.array([[5, 6, 7, END]]), np.array([[7, 6, 5, END]])
+    target = np.array([[START, 4]])
+    logits, others = (model({"source": source, "target": target}) for source in (told, retold))
+    assert np.abs(np.array(logits) - np.array(others)).max() > 1e-3
+    assert Transformer.from_config(model.get_config()).get_config()["positions"] == positions
 
 
 def decode(model, source, length=12):

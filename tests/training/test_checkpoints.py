@@ -146,6 +146,22 @@ def test_the_best_is_saved_and_patience_ends(sign):
     assert saved == [sign * 3.0, sign * 2.0, sign * 1.0]
 
 
+def test_part_of_an_epoch_may_be_the_best_but_uses_up_no_patience():
+    saved, progress = [], Progress(best=2.0, step_in_epoch=3)
+    best = KeepBest(progress, lambda: saved.append(progress.best), watch="val", patience=1)
+    best.set_model(make_model())
+    best.on_epoch_end(0, {"val": 3.0})
+    assert progress.epochs_since_best == 0
+    best.on_epoch_end(0, {"val": 1.0})
+    assert saved == [1.0]
+
+
+def test_a_training_that_runs_away_is_stopped_whatever_is_watched():
+    best = KeepBest(Progress(), lambda: None, watch="val_bleu", lower_is_better=False)
+    with pytest.raises(ValueError, match="has run away, loss is nan: begin again with a lower"):
+        best.on_epoch_end(0, {"loss": float("nan"), "val_bleu": 0.0})
+
+
 def test_the_metrics_file_has_each_epoch_once(tmp_path):
     path = tmp_path / "metrics.csv"
     progress = Progress()

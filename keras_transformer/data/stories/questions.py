@@ -2,12 +2,16 @@
 
 
 def questions(story):
-    """All questions that a `Story` answers.
+    """All questions that a `Story` answers, by what they are about.
 
     Returns:
-        A list of (question, answer).
+        A dict of lists of (question, answer).
     """
-    return [*_about_people(story), *_about_things(story), *_about_places(story)]
+    by_kind = {}
+    for part in (_about_people, _about_things, _about_places):
+        for kind, question, answer in part(story):
+            by_kind.setdefault(kind, []).append((question, answer))
+    return by_kind
 
 
 def summary(story):
@@ -21,25 +25,33 @@ def summary(story):
 
 def _about_people(story):
     for person, places in story.where.items():
-        yield f"Where is {person}?", f"in the {places[-1]}"
-        yield f"What does {person} have?", _listed(story.things_of(person)) or "nothing"
-        if len(places) > 1 and places.count(places[-1]) == 1:
-            yield f"Where was {person} before the {places[-1]}?", f"in the {places[-2]}"
+        here = places[-1]
+        yield "place", f"Where is {person}?", f"{person} is in the {here}."
+        things = _listed(story.things_of(person)) or "nothing"
+        yield "things", f"What does {person} have?", f"{person} has {things}."
+        if len(places) > 1 and places.count(here) == 1:
+            before = f"Before the {here} {person} was in the {places[-2]}."
+            yield "earlier place", f"Where was {person} before the {here}?", before
 
 
 def _about_things(story):
     for thing, holders in story.had_by.items():
-        yield f"Where is the {thing}?", f"in the {story.place_of_thing(thing)}"
-        yield f"Who has the {thing}?", holders[-1] or "nobody"
+        place, holder = story.place_of_thing(thing), holders[-1]
+        with_whom = f" with {holder}" if holder else ""
+        where = f"The {thing} is{with_whom} in the {place}."
+        yield "place of a thing", f"Where is the {thing}?", where
+        yield "holder", f"Who has the {thing}?", f"The {thing} is with {holder or 'nobody'}."
         people = [holder for holder in holders if holder is not None]
         if len(people) > 1 and people.count(people[-1]) == 1:
-            yield f"Who had the {thing} before {people[-1]}?", people[-2]
+            before = f"Before {people[-1]} the {thing} was with {people[-2]}."
+            yield "earlier holder", f"Who had the {thing} before {people[-1]}?", before
 
 
 def _about_places(story):
     for place, visitors in story.visitors.items():
         if len(visitors) > 1:
-            yield f"Who came to the {place} first?", visitors[0]
+            first = f"The first in the {place} was {visitors[0]}."
+            yield "first", f"Who came to the {place} first?", first
 
 
 def _listed(things):

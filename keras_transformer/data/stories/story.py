@@ -115,6 +115,10 @@ class Story:
         """What somebody has, by the alphabet."""
         return sorted(thing for thing in self.had_by if self.holder_of(thing) == person)
 
+    def is_spread(self):
+        """Whether not all are in one place: else one could say where they are without reading."""
+        return len({places[-1] for places in self.where.values()}) > 1
+
     def text(self):
         """The whole story."""
         return " ".join(event.text() for event in self.events)
