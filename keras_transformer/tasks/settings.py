@@ -3,7 +3,6 @@
 import os
 from dataclasses import asdict, dataclass, fields
 
-from keras_transformer.layers.arguments import check_choice
 from keras_transformer.models.transformer import POSITIONS, SIZES
 
 PHRASES, STORIES = "phrases", "stories"
@@ -159,10 +158,7 @@ class Settings:
             path = getattr(self, name)
             setattr(self, name, None if path is None else os.fspath(path))
         self._check_data()
-        if self.size not in SIZES:
-            raise ValueError(
-                f"`size` must be one of {', '.join(SIZES)}. Received: size={self.size!r}"
-            )
+        _check_choice(SIZES, size=self.size)
         defaults = {**OTHERWISE, **SIZES[self.size], **TRAINING_OF_SIZE[self.size]}
         defaults.update(FOR_EMBEDDED.get(self.data, {}))
         for name, value in defaults.items():
@@ -172,14 +168,11 @@ class Settings:
             value = getattr(self, name)
             if value is not None and value <= 0:
                 raise ValueError(f"`{name}` must be positive. Received: {name}={value}")
-        if self.watch not in WATCHED:
-            raise ValueError(
-                f"`watch` must be one of {', '.join(WATCHED)}. Received: watch={self.watch!r}"
-            )
+        _check_choice(WATCHED, watch=self.watch)
         if self.ema is not None and not 0 < self.ema < 1:
             raise ValueError(f"`ema` must be between 0 and 1. Received: ema={self.ema}")
         check_tokenize(self.tokenize)
-        check_choice(POSITIONS, positions=self.positions)
+        _check_choice(POSITIONS, positions=self.positions)
         if not 0 <= self.cool_down <= 1 or (self.cool_down and self.max_steps is None):
             raise ValueError(
                 "`cool_down` is a share of `max_steps`, which must be given. "
@@ -224,9 +217,14 @@ class Settings:
 
 def check_tokenize(tokenize):
     """Raises an error unless sacreBLEU can split words so."""
-    if tokenize not in TOKENIZERS:
+    _check_choice(TOKENIZERS, tokenize=tokenize)
+
+
+def _check_choice(choices, **setting):
+    ((name, value),) = setting.items()
+    if value not in choices:
         raise ValueError(
-            f"`tokenize` must be one of {', '.join(TOKENIZERS)}. Received: tokenize={tokenize!r}"
+            f"`{name}` must be one of {', '.join(choices)}. Received: {name}={value!r}"
         )
 
 

@@ -219,7 +219,7 @@ def test_other_sentences_or_settings_cannot_be_resumed(trained, pairs_file, tmp_
         ({"data": "phrases", "accumulate": 0}, "`accumulate` must be positive"),
         ({"data": "x", "cool_down": 0.5}, "cool_down=0.5, max_steps=None"),
         ({"data": "x", "cool_down": 2.0, "max_steps": 4}, "`cool_down` is a share of `max_steps`"),
-        ({"data": "x", "positions": "gps"}, "`positions` must be one of 'sine', 'learned'"),
+        ({"data": "x", "positions": "gps"}, "`positions` must be one of sine, learned"),
         ({"data": "phrases", "ema": 1.0}, "`ema` must be between 0 and 1"),
         ({"data": "phrases", "average": 5, "epochs": 4}, "average=5, epochs=4"),
         ({"data": "phrases", "tokenize": "words"}, "`tokenize` must be one of 13a"),
