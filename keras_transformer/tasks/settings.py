@@ -34,7 +34,7 @@ FOR_EMBEDDED = {
         "positions": "rotary",
         "dropout": 0.0,
         "label_smoothing": 0.0,
-        "learning_rate": 0.0015,
+        "learning_rate": 0.002,
         "warmup_steps": 200,
         "batch_tokens": 2048,
         "max_steps": 4200,

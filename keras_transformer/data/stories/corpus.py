@@ -11,7 +11,7 @@ SUMMARISE = "Summarise."
 EVENTS = (2, 5)  # the fewest and the most
 
 
-def stories(count=60_000, held_out=1_000, seed=0):
+def stories(count=150_000, held_out=1_000, seed=0):
     r"""Pairs of a story with a question and its answer, or of a story and its summary.
 
     The source is the story and after it the question, or "Summarise.". In held-out stories somebody
