@@ -94,7 +94,7 @@ class Settings:
         mixed_precision: compute in bfloat16, keep weights in float32.
         learning_rate: the highest.
         warmup_steps: how long it rises, in batches.
-        cool_down: the share of `max_steps` at whose end it falls to zero.
+        cool_down: the share of `max_steps`, at their end, in which it falls to zero.
         label_smoothing: share of certainty spread over the vocabulary.
         clip_norm: the largest norm of a gradient.
         epochs: how many at most.
