@@ -101,6 +101,10 @@ def test_the_length_penalty_favours_long_sequences():
             "long": np.log(0.45) / (9 / 6) ** alpha,
         }
         np.testing.assert_allclose(scores[0], sorted(by_hand.values(), reverse=True), rtol=1e-4)
+        # Of one sequence alone, too: the short one ends first and must not end the search.
+        ids, scores = search(step, state, 1, 4, beam_size=2, alpha=alpha)
+        assert ids[0].tolist() == [winner]
+        np.testing.assert_allclose(scores[0], [max(by_hand.values())], rtol=1e-4)
 
 
 def test_a_sequence_that_has_ended_is_not_forgotten():
