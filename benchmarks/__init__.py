@@ -1,0 +1,1 @@
+"""How fast it is, side by side with others at the same work."""
