@@ -1,8 +1,8 @@
 """Contestants at the same work, in turns, each in a process of its own.
 
-A process of its own, because thread pools and memory allocators of two libraries disturb each other,
-and thread settings can only be made before a library starts. In turns, because machines get faster
-and slower by the minute: what is compared was measured within the same minutes.
+A process of its own, because thread pools and memory allocators of two libraries disturb each
+other, and thread settings can only be made before a library starts. In turns, because machines get
+faster and slower by the minute: what is compared was measured within the same minutes.
 """
 
 import multiprocessing

@@ -17,7 +17,7 @@ def spread(values):
 
 
 def ratio(ours, theirs):
-    """How many times as much, round by round, as a spread: what was measured together is compared."""
+    """How many times as much, as a spread over the rounds, in which both were measured together."""
     return spread([a / b for a, b in zip(ours, theirs, strict=True)])
 
 

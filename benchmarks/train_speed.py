@@ -4,9 +4,9 @@
     python -m benchmarks.train_speed DATA --widths 128 --rounds 3
 
 DATA is a folder with `{train,val}.lc.norm.tok.{en,de}.gz`. All train an encoder-decoder of 4 + 4
-layers with 8,000 pieces, Adam, dropout 0.3 and gradients of a norm of 1 at most. Steps are timed, from
-the end of the first to the end of the last of a round; what counts are labels that are not padding.
-Those with buckets get the very same batches.
+layers with 8,000 pieces, Adam, dropout 0.3 and gradients of a norm of 1 at most. Steps are timed,
+from the end of the first to the end of the last of a round; what counts are labels that are not
+padding. Those with buckets get the very same batches.
 
 Share of the peak: FLOPs of a step over what the same machine does in a plain float32 matrix product
 just before. FLOPs of a step are 3 (forward, and backward twice) times 2 for each weight that a real
@@ -14,10 +14,12 @@ token meets, and for each score and its use in attention:
 
     6 (S (4 D² + 2 D F) n + S D 2 S n + T (6 D² + 2 D F) n + S 2 D² n + 2 T D (T + S) n + T D V)
 
-with S and T real tokens of source and target, n layers on each side, D wide, F inner width, V pieces.
+with S and T real tokens of source and target, n layers on each side, D wide, F inner width and V
+pieces.
 """
 
 import argparse
+import itertools
 import pickle
 import tempfile
 import time
@@ -129,11 +131,14 @@ def contestants(data, size, steps, files, all_of_them):
 def ours(data, size, steps, dropout_inside=False, file=None):
     """Our model as `keras-transformer train` trains it."""
     from keras_transformer.tasks.memory import keep_memory
+    from keras_transformer.tasks.threads import share_cores
 
     keep_memory()
+    parts = share_cores()
     import keras
 
-    from keras_transformer.tasks.preparation import compile_model, make_model
+    from keras_transformer.tasks.preparation import compile_network, make_model
+    from keras_transformer.training import training_network
 
     keras.utils.set_random_seed(0)
     configured = settings(data, **size)
@@ -141,8 +146,9 @@ def ours(data, size, steps, dropout_inside=False, file=None):
     model = make_model(configured, tokenizers)
     if dropout_inside:
         model = type(model).from_config({**model.get_config(), "inner_dropout": DROPOUT})
-    compile_model(model, configured)
-    return time_fit(model, steps, size, batches=batches, file=file)
+    network = training_network(model, configured.label_smoothing, parts=parts)
+    compile_network(network, configured)
+    return time_fit(network, steps, size, batches=batches, file=file, labels_too=True)
 
 
 def keras_hub(data, size, steps, loss_of_keras=False):
@@ -186,7 +192,7 @@ def adam():
     return keras.optimizers.Adam(0.001, beta_2=0.98, epsilon=1e-9, global_clipnorm=1.0)
 
 
-def time_fit(model, steps, size, batches=None, file=None, weights=True):
+def time_fit(model, steps, size, batches=None, file=None, weights=True, labels_too=False):
     """Trains with `model.fit`, always on the same batches; times the steps after the first."""
     import keras
     import tensorflow as tf
@@ -202,10 +208,13 @@ def time_fit(model, steps, size, batches=None, file=None, weights=True):
 
     def dataset():
         if made is None:
-            return batches.dataset()
+            return batches.dataset(labels_too=labels_too)
         wanted = made if weights else [batch[:2] for batch in made]
+        if labels_too:
+            wanted = [({**x, "labels": y}, y, weight) for x, y, weight in made]
         ids = tf.TensorSpec((None, None), tf.int32)
-        kinds = ({"source": ids, "target": ids}, ids, tf.TensorSpec((None, None), tf.float32))
+        inputs = dict.fromkeys(wanted[0][0], ids)
+        kinds = (inputs, ids, tf.TensorSpec((None, None), tf.float32))
         return tf.data.Dataset.from_generator(
             lambda: iter(wanted), output_signature=kinds if weights else kinds[:2]
         ).prefetch(4)
@@ -272,7 +281,7 @@ def figures(times, counts, size, peak):
     return {
         "tokens": int(counts[:, 1].sum()),
         "seconds": seconds,
-        "longest step": max(b - a for a, b in zip(times[:-1], times[1:], strict=True)),
+        "longest step": max(b - a for a, b in itertools.pairwise(times)),
         "flops": work,
         "peak flops": peak,
         "share of peak": work / seconds / peak,

@@ -37,14 +37,26 @@ class Epochs:
             yield from self.epoch(epoch, step)
             epoch, step = epoch + 1, 0
 
-    def dataset(self, epoch=0, step=0, endless=True):
-        """The same as a `tf.data.Dataset`; `endless=False` for one epoch, as validation wants."""
+    def dataset(self, epoch=0, step=0, endless=True, labels_too=False):
+        """The same as a `tf.data.Dataset`.
+
+        Args:
+            epoch: with which to begin.
+            step: with which of its batches.
+            endless: epoch after epoch; validation wants one only.
+            labels_too: whether the labels are among the inputs, for `training.training_network`.
+        """
         batches = self.stream if endless else self.epoch
+        names = (*self.inputs, "labels") if labels_too else self.inputs
+
+        def generate():
+            for inputs, labels, weights in batches(epoch, step):
+                yield {**inputs, "labels": labels} if labels_too else inputs, labels, weights
+
         ids = tf.TensorSpec((None, None), tf.int32)
         weights = tf.TensorSpec((None, None), tf.float32)
         dataset = tf.data.Dataset.from_generator(
-            lambda: batches(epoch, step),
-            output_signature=(dict.fromkeys(self.inputs, ids), ids, weights),
+            generate, output_signature=(dict.fromkeys(names, ids), ids, weights)
         )
         options = tf.data.Options()
         options.autotune.enabled = False  # with it, `fit` may hang for ten seconds at its end

@@ -8,6 +8,7 @@ from keras_transformer.layers.arguments import (
     check_rate,
     check_width,
 )
+from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.serialization import remember, serializable
 
 
@@ -54,7 +55,7 @@ class FeedForward(keras.layers.Layer):
         dtype = self.dtype_policy
         inner = 2 * ffn_dim if gated else ffn_dim
         self.widen = keras.layers.Dense(inner, use_bias=use_bias, dtype=dtype, name="widen")
-        self.inner_dropout = keras.layers.Dropout(dropout, dtype=dtype)
+        self.inner_dropout = Dropout(dropout, dtype=dtype)
         self.narrow = keras.layers.Dense(dim, use_bias=use_bias, dtype=dtype, name="narrow")
         self.supports_masking = True
 

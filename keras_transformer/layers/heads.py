@@ -9,6 +9,7 @@ from keras_transformer.layers.arguments import (
     check_rate,
 )
 from keras_transformer.layers.attention import MASKED_SCORE, attention_weights
+from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.serialization import remember, serializable
 
 
@@ -39,7 +40,7 @@ class Heads(keras.layers.Layer):
         check_rate(dropout=dropout)
         remember(self, locals())
         self.head_dim = dim // num_heads
-        self.weight_dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
+        self.weight_dropout = Dropout(dropout, dtype=self.dtype_policy)
         self.merge = keras.layers.Dense(
             dim, use_bias=use_bias, dtype=self.dtype_policy, name="merge"
         )

@@ -12,6 +12,7 @@ from keras_transformer.layers.arguments import (
     check_rate,
     check_room,
 )
+from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.masks import padding_mask
 from keras_transformer.layers.positions import positions_from
 from keras_transformer.layers.serialization import remember, serializable
@@ -90,7 +91,7 @@ class PositionalEmbedding(keras.layers.Layer):
         elif positions == "sine":
             waves = sine_positions(max_length, dim).astype("float32")
             self.position_vectors = lambda positions: ops.take(waves, positions, axis=0)
-        self.sum_dropout = keras.layers.Dropout(dropout, dtype=dtype)
+        self.sum_dropout = Dropout(dropout, dtype=dtype)
         self.supports_masking = True
 
     def build(self, inputs_shape=None):

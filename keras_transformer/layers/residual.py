@@ -3,6 +3,7 @@
 import keras
 
 from keras_transformer.layers.arguments import check_rate
+from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.norm import Norm
 from keras_transformer.layers.serialization import remember, serializable
 
@@ -49,10 +50,8 @@ class Residual(keras.layers.Layer):
         remember(self, locals())
         dtype = self.dtype_policy
         self.normalize = Norm(norm, norm_epsilon, dtype=dtype, name="norm")
-        self.branch_dropout = keras.layers.Dropout(dropout, dtype=dtype)
-        self.skip_branch = keras.layers.Dropout(
-            stochastic_depth, noise_shape=(None, 1, 1), dtype=dtype
-        )
+        self.branch_dropout = Dropout(dropout, dtype=dtype)
+        self.skip_branch = Dropout(stochastic_depth, noise_shape=(None, 1, 1), dtype=dtype)
         self.supports_masking = True
 
     def build(self, x_shape):

@@ -5,6 +5,8 @@ import keras
 from keras_transformer.layers import segment_mask
 from keras_transformer.layers.positions import segment_positions
 
+PACKED_INPUTS = ("source", "source_segments", "target", "target_segments")
+
 
 def packed(model):
     """The same model, with the same weights, for rows in which several pairs share the place.
@@ -19,10 +21,12 @@ def packed(model):
         A Keras model with inputs `source` and `source_segments` (B, S), `target` and
         `target_segments` (B, T), see `data.PackedBatches`, and the output (B, T, V).
     """
-    source, source_segments, target, target_segments = inputs = [
-        keras.Input((None,), dtype="int32", name=name)
-        for name in ("source", "source_segments", "target", "target_segments")
-    ]
+    inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in PACKED_INPUTS}
+    return keras.Model(inputs, model.to_logits(packed_hidden(model, *inputs.values())))
+
+
+def packed_hidden(model, source, source_segments, target, target_segments):
+    """What the model makes of packed rows before it makes logits of it: (B, T, D)."""
     memory = model.source_embedding(source, start=segment_positions(source_segments))
     mask = segment_mask(source_segments)
     for layer in model.encoder:
@@ -35,4 +39,4 @@ def packed(model):
         x = layer(x, memory, attention_mask=mask, memory_attention_mask=memory_mask)
     for layer in model.after_decoder:
         x = layer(x)
-    return keras.Model({tensor.name: tensor for tensor in inputs}, model.to_logits(x))
+    return x

@@ -127,10 +127,9 @@ class Transformer(keras.Model):
         # What the last pre-norm block leaves is a sum that no norm has seen.
         after_encoder = [Norm(dtype=dtype, name="encoder_norm")] if norm_first else []
         after_decoder = [Norm(dtype=dtype, name="decoder_norm")] if norm_first else []
-        if tied_output:
-            to_logits = partial(target_embedding, reverse=True)
-        else:
-            to_logits = keras.layers.Dense(
+        projection, to_logits = target_embedding, partial(target_embedding, reverse=True)
+        if not tied_output:
+            projection = to_logits = keras.layers.Dense(
                 target_vocab_size, use_bias=False, dtype=dtype, name="output"
             )
 
@@ -151,7 +150,7 @@ class Transformer(keras.Model):
         self.source_embedding, self.target_embedding = source_embedding, target_embedding
         self.encoder = encoder + after_encoder
         self.decoder, self.after_decoder = decoder, after_decoder
-        self.to_logits = to_logits
+        self.projection, self.to_logits = projection, to_logits
 
     @classmethod
     def from_size(cls, size, vocab_size, **changes):
@@ -172,6 +171,16 @@ class Transformer(keras.Model):
         for layer in self.encoder:
             memory = layer(memory)  # Keras hands the mask on
         return memory, padding_mask(source)
+
+    def hidden(self, source, target):
+        """What the decoder makes of ids (B, S) and (B, T) before they become logits: (B, T, D)."""
+        memory, _ = self.encode(source)
+        x = self.target_embedding(target)
+        for layer in self.decoder:
+            x = layer(x, memory)
+        for layer in self.after_decoder:
+            x = layer(x)
+        return x
 
     def start(self, source, length):
         """What `step` needs to begin: the encoded source, and room for the translation.

@@ -26,8 +26,7 @@ def fit(model, network, batches, corpus, tokenizers, folder, settings, progress,
 
     Args:
         model: the `Transformer`.
-        network: what is trained, compiled: the model itself, or one for other inputs with the same
-            weights.
+        network: its `training_network`, compiled.
         batches: to train and to validate with.
         corpus: the sentences they were made of.
         tokenizers: of source and target.
@@ -68,8 +67,8 @@ def fit(model, network, batches, corpus, tokenizers, folder, settings, progress,
                 break
             (folder.path / AVERAGED).unlink(missing_ok=True)  # no longer of the last epochs
             network.fit(
-                train_batches.dataset(first, progress.step_in_epoch),
-                validation_data=valid_batches.dataset(endless=False),
+                train_batches.dataset(first, progress.step_in_epoch, labels_too=True),
+                validation_data=valid_batches.dataset(endless=False, labels_too=True),
                 initial_epoch=first,
                 epochs=last,
                 steps_per_epoch=steps_per_epoch,
@@ -99,7 +98,8 @@ def average_last(model, network, valid_batches, folder, count, log):
     """Saves the mean of the last epochs, and says how good it is."""
     count = min(count, len(epochs_kept(folder.weights)))
     average_weights(model, last_epochs(folder.weights, count))
-    metrics = network.evaluate(valid_batches.dataset(endless=False), return_dict=True, verbose=0)
+    batches = valid_batches.dataset(endless=False, labels_too=True)
+    metrics = network.evaluate(batches, return_dict=True, verbose=0)
     folder.save_model(for_use(model), AVERAGED)
     log.say(
         f"The mean of the last {count} epochs: validation perplexity {metrics['perplexity']:.2f}, "

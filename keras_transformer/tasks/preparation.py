@@ -12,9 +12,9 @@ from keras_transformer.models import Transformer
 from keras_transformer.text import Tokenizer
 from keras_transformer.training import (
     InverseSquareRoot,
-    Perplexity,
-    SmoothedCrossentropy,
-    TokenAccuracy,
+    ReadyAccuracy,
+    ReadyLoss,
+    ReadyPerplexity,
 )
 
 DEFAULT_VOCAB_SIZE = 8000
@@ -107,8 +107,8 @@ def allow_bfloat16():
     os.environ.setdefault("DNNL_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
 
-def compile_model(model, settings):
-    """Gives the model its loss, optimizer and metrics; the paper's, section 5."""
+def compile_network(network, settings):
+    """Gives a training network its loss, optimizer and metrics; the paper's, section 5."""
     rate = InverseSquareRoot(
         settings.learning_rate,
         settings.warmup_steps,
@@ -116,7 +116,7 @@ def compile_model(model, settings):
         settings.cool_down,
     )
     average = {} if settings.ema is None else {"use_ema": True, "ema_momentum": settings.ema}
-    model.compile(
+    network.compile(
         keras.optimizers.Adam(
             rate,
             beta_1=0.9,
@@ -126,8 +126,8 @@ def compile_model(model, settings):
             gradient_accumulation_steps=settings.accumulate if settings.accumulate > 1 else None,
             **average,
         ),
-        SmoothedCrossentropy(settings.label_smoothing),
-        weighted_metrics=[TokenAccuracy(), Perplexity()],
+        ReadyLoss(),
+        weighted_metrics=[ReadyAccuracy(), ReadyPerplexity()],
         # On a CPU, compiling each shape with XLA takes longer than it saves.
         jit_compile="auto" if tf.config.list_physical_devices("GPU") else False,
     )

@@ -7,7 +7,6 @@ from pathlib import Path
 import keras
 
 from keras_transformer.data import describe_dropped
-from keras_transformer.models import packed
 from keras_transformer.tasks.corpus import load_corpus
 from keras_transformer.tasks.display import Log
 from keras_transformer.tasks.examples import of_all_lengths
@@ -16,7 +15,7 @@ from keras_transformer.tasks.lock import locked
 from keras_transformer.tasks.memory import keep_memory
 from keras_transformer.tasks.preparation import (
     allow_bfloat16,
-    compile_model,
+    compile_network,
     for_use,
     learn_tokenizers,
     make_batches,
@@ -25,7 +24,8 @@ from keras_transformer.tasks.preparation import (
 from keras_transformer.tasks.resume import check_data, check_versions
 from keras_transformer.tasks.run_folder import RunFolder, check_free
 from keras_transformer.tasks.settings import Settings
-from keras_transformer.training import Progress, load_last_checkpoint
+from keras_transformer.tasks.threads import share_cores
+from keras_transformer.training import Progress, load_last_checkpoint, training_network
 
 LOOK_AT = 1_000  # sentences, to find examples among
 
@@ -44,6 +44,7 @@ def train(out, resume=False, overwrite=False, other_versions=False, **settings):
         The `RunFolder`, with the model that was best on the validation pairs.
     """
     keep_memory()
+    parts = share_cores()
     log = Log()
     with contextlib.ExitStack() as locks:
         locks.enter_context(locked(Path(out)))
@@ -61,8 +62,9 @@ def train(out, resume=False, overwrite=False, other_versions=False, **settings):
         report_batches(*batches, log)
         keras.utils.set_random_seed(settings.seed)  # only now: a download draws random numbers, too
         model = make_model(settings, tokenizers)
-        network = packed(model) if settings.pack else model
-        compile_model(network, settings)
+        parts = min(parts, *batches[0].batch_sizes, *batches[1].batch_sizes)
+        network = training_network(model, settings.label_smoothing, settings.pack, parts)
+        compile_network(network, settings)
         log.say(f"A {settings.size} Transformer with {model.count_params():,} parameters")
         progress = Progress()
         if folder is None:

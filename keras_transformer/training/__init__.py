@@ -17,6 +17,8 @@ from keras_transformer.training.ema import UseMovingAverage
 from keras_transformer.training.loss import SmoothedCrossentropy
 from keras_transformer.training.metrics import Perplexity, TokenAccuracy
 from keras_transformer.training.metrics_file import MetricsFile
+from keras_transformer.training.network import training_network
+from keras_transformer.training.output_loss import ReadyAccuracy, ReadyLoss, ReadyPerplexity
 from keras_transformer.training.progress import CountProgress, Progress, StopAfter
 from keras_transformer.training.schedule import InverseSquareRoot
 
@@ -29,6 +31,9 @@ __all__ = [
     "MetricsFile",
     "Perplexity",
     "Progress",
+    "ReadyAccuracy",
+    "ReadyLoss",
+    "ReadyPerplexity",
     "SmoothedCrossentropy",
     "StopAfter",
     "TokenAccuracy",
@@ -39,4 +44,5 @@ __all__ = [
     "load_checkpoint",
     "load_last_checkpoint",
     "save_checkpoint",
+    "training_network",
 ]

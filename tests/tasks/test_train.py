@@ -16,8 +16,8 @@ from small_run import EPOCHS, SMALL
 from keras_transformer.tasks import RunFolder, Settings, train
 from keras_transformer.tasks.interrupts import StopOnInterrupt
 from keras_transformer.tasks.lock import locked
-from keras_transformer.tasks.preparation import compile_model, make_model
-from keras_transformer.training import Checkpoints, Progress
+from keras_transformer.tasks.preparation import compile_network, make_model
+from keras_transformer.training import Checkpoints, Progress, training_network
 
 
 def weights(folder):
@@ -119,15 +119,17 @@ def test_gradients_of_several_batches_are_averaged_before_an_update():
         settings = Settings(data="phrases", accumulate=accumulate, **SMALL)
         keras.utils.set_random_seed(0)
         model = make_model(settings, (SimpleNamespace(vocab_size=30),) * 2)
-        compile_model(model, settings)
+        network = training_network(model, parts=2)
+        compile_network(network, settings)
         # With its own, Adam's first step is of one size for every weight.
-        model.optimizer.epsilon = 1.0
-        model.run_eagerly = True  # tracing takes longer
+        network.optimizer.epsilon = 1.0
+        network.run_eagerly = True  # tracing takes longer
         begin = model.get_weights()
         for first in range(0, 4, size):
             part = ids[first : first + size]
             weights = np.full(part.shape, 1 / part.size, "float32")
-            model.train_on_batch({"source": part, "target": part}, part, sample_weight=weights)
+            inputs = {"source": part, "target": part, "labels": part}
+            network.train_on_batch(inputs, part, sample_weight=weights)
             now = model.get_weights()
             changes.append(
                 np.concatenate([(a - b).ravel() for a, b in zip(now, begin, strict=True)])
