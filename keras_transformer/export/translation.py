@@ -21,9 +21,11 @@ class Translation:
         tokenizers: of source and target.
         beam_size: how many translations of a sentence are followed side by side; 1 is greedy.
         alpha: how much a beam favours long translations, see `decoding.beam_search`.
+        fixed_shapes: whether every step must have tensors of the same shapes, as TFLite and XLA
+            want it; slower in a plain graph.
     """
 
-    def __init__(self, model, tokenizers, beam_size=1, alpha=1.0):
+    def __init__(self, model, tokenizers, beam_size=1, alpha=1.0, fixed_shapes=False):
         check_beam(beam_size, alpha)
         if beam_size > tokenizers[1].vocab_size:
             raise ValueError(
@@ -31,7 +33,7 @@ class Translation:
                 f"beam_size={beam_size}, and the vocabulary has {tokenizers[1].vocab_size} pieces"
             )
         self.model, self.tokenizers = model, tokenizers
-        self.beam_size, self.alpha = beam_size, alpha
+        self.beam_size, self.alpha, self.fixed_shapes = beam_size, alpha, fixed_shapes
         self.longest = model.get_config()["max_length"]
 
     def search(self, source):
@@ -44,7 +46,7 @@ class Translation:
         lengths = ops.sum(ops.cast(source != 0, "int32"), axis=1) - 1
         limits = ops.minimum(lengths + LONGER_BY, self.longest)
         length = ops.minimum(ops.shape(source)[1] - 1 + LONGER_BY, self.longest)
-        state = self.model.start(source, length)
+        state = self.model.start(source, length if self.fixed_shapes else None)
         start = ops.full_like(lengths, START)
         if self.beam_size == 1:
             found = greedy(self.model.step, state, start, length, END, limits)

@@ -1,7 +1,12 @@
-"""The key-value cache: tensors of a fixed shape, (B, H_kv, L, K), into which steps write.
+"""The key-value cache: what tokens so far are found by and give, for those that follow.
 
-Slot l holds the key or value of position l. Slots after the newest position hold anything: the
-causal mask hides them, so a padded prompt may be written and overwritten later.
+There are two kinds. One has a fixed shape, (B, H_kv, L, K), into which steps write: slot l holds
+the key or value of position l. Slots after the newest position hold anything: the causal mask hides
+them, so a padded prompt may be written and overwritten later. XLA, TFLite and JAX need that one.
+
+The other grows with every step, (B, H_kv, tokens so far, K): nobody attends to slots that are empty
+yet, and nothing needs to be hidden. That one is for TensorFlow's graphs, where writing into a large
+tensor copies all of it.
 """
 
 from numbers import Integral
@@ -9,12 +14,51 @@ from numbers import Integral
 from keras import ops
 
 from keras_transformer.layers.arguments import check_room
+from keras_transformer.layers.tensorflow_ops import on_tensorflow, unknown_zero
+
+FIXED, GROWING = ("keys", "values"), ("keys_so_far", "values_so_far")
 
 
 def empty(batch_size, num_heads, length, head_dim, dtype):
-    """Keys and values of nobody: zeros."""
+    """Keys and values of nobody: so many slots of zeros; none, if `length` is None: it grows."""
+    names = GROWING if length is None else FIXED
+    if length is None:
+        length = unknown_zero() if on_tensorflow() else 0
     shape = (batch_size, num_heads, length, head_dim)
-    return {"keys": ops.zeros(shape, dtype), "values": ops.zeros(shape, dtype)}
+    return {name: ops.zeros(shape, dtype) for name in names}
+
+
+def grows(cache):
+    """Whether it is of the kind that grows."""
+    return set(cache) == set(GROWING)
+
+
+def contents(cache):
+    """Keys and values, of either kind."""
+    return tuple(cache[name] for name in (GROWING if grows(cache) else FIXED))
+
+
+def extend(cache, keys, values, position):
+    """The cache with new keys and values in it.
+
+    Args:
+        cache: of either kind.
+        keys, values: (B, H_kv, T, K).
+        position: of the first of the T; a scalar, or (B,) where rows differ. In a cache that grows,
+            the new ones follow those that are there.
+    """
+    if not grows(cache):
+        new = zip(FIXED, (keys, values), strict=True)
+        return {name: write(cache[name], tensor, position) for name, tensor in new}
+    if len(ops.shape(position)):
+        raise ValueError(
+            "A cache that grows has the same positions in all rows: give `start` a length. "
+            f"Received: position.shape={tuple(ops.shape(position))}"
+        )
+    return {
+        name: ops.concatenate([cache[name], ops.cast(tensor, cache[name].dtype)], axis=2)
+        for name, tensor in zip(GROWING, (keys, values), strict=True)
+    }
 
 
 def write(slots, new, position):

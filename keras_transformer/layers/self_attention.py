@@ -132,7 +132,10 @@ class MultiHeadSelfAttention(keras.layers.Layer):
         return (output, scores) if return_attention_scores else output
 
     def start(self, batch_size, length):
-        """An empty cache for `length` tokens: keys and values, (B, H_kv, length, K) each."""
+        """An empty cache for `length` tokens: keys and values, (B, H_kv, length, K) each.
+
+        If the length is None, it grows with every step, see `kv_cache`.
+        """
         return kv_cache.empty(
             batch_size, self.heads.num_kv_heads, length, self.heads.head_dim, self.compute_dtype
         )
@@ -152,13 +155,12 @@ class MultiHeadSelfAttention(keras.layers.Layer):
             raise ValueError("`step` needs causal attention. Received: causal=False")
         positions = positions_from(position, ops.shape(x)[1])
         queries, keys, values = self.project(x, positions)
-        cache = {
-            "keys": kv_cache.write(cache["keys"], keys, position),
-            "values": kv_cache.write(cache["values"], values, position),
-        }
-        slots = ops.arange(ops.shape(cache["keys"])[2])
-        mask, bias = self._mask_and_bias(positions, slots)
-        output, _ = self.heads.attend(queries, cache["keys"], cache["values"], mask, bias)
+        cache = kv_cache.extend(cache, keys, values, position)
+        keys, values = kv_cache.contents(cache)
+        mask, bias = self._mask_and_bias(positions, ops.arange(ops.shape(keys)[2]))
+        if kv_cache.grows(cache) and x.shape[1] == 1:
+            mask = None  # all there is came before
+        output, _ = self.heads.attend(queries, keys, values, mask, bias)
         return output, cache
 
     def _mask_and_bias(self, query_positions, key_positions, key_mask=None, attention_mask=None):

@@ -22,3 +22,13 @@ def random_16_bits(shape, seed):
         [(count + 1) // 2], tf.cast(seed, tf.int64), minval=None, maxval=None, dtype=tf.int32
     )
     return tf.reshape(tf.reshape(tf.bitcast(pairs, tf.int16), [-1])[:count], shape)
+
+
+def unknown_zero():
+    """A 0 of which a graph does not know that it is one.
+
+    A tensor with so many rows may have more of them in the next round of a loop.
+    """
+    import tensorflow as tf
+
+    return tf.compat.v1.placeholder_with_default(tf.constant(0), shape=[])

@@ -182,15 +182,16 @@ class Transformer(keras.Model):
             x = layer(x)
         return x
 
-    def start(self, source, length):
+    def start(self, source, length=None):
         """What `step` needs to begin: the encoded source, and room for the translation.
 
         Args:
             source: ids, (B, S).
-            length: for how many tokens there is room.
+            length: for how many tokens there is room. None makes room token by token: faster in
+                TensorFlow's graphs, impossible for XLA, TFLite and JAX.
 
         Returns:
-            A nest of tensors of fixed shapes, fit for a `while_loop`.
+            A nest of tensors, fit for a `while_loop`: of fixed shapes if there is a length.
         """
         memory, mask = self.encode(source)
         batch_size = ops.shape(source)[0]

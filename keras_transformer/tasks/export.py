@@ -10,6 +10,7 @@ from keras_transformer.export.parity import compare, size_of
 from keras_transformer.export.runtimes import KerasModel, SavedModel, TFLiteModel, import_litert
 from keras_transformer.export.saved_model import translation_signatures, write_saved_model
 from keras_transformer.export.tflite import QUANTIZATIONS, convert, tflite_signatures
+from keras_transformer.export.translation import Translation
 from keras_transformer.export.versions import check_base, new_version
 from keras_transformer.export.warmup import import_protos, write_warmup
 from keras_transformer.tasks.display import console, progress_bar
@@ -177,7 +178,7 @@ def warmup_requests(exported, examples):
 
 def write_for_devices(new, folder, translator, quantize):
     """Writes TFLite files, and beside them what a host needs to use them."""
-    translation = translator.translation
+    translation = Translation(translator.model, translator.tokenizers, fixed_shapes=True)
     signatures, exported = tflite_signatures(translation), []
     for name in ("tokenizer.model", "target_tokenizer.model"):
         if (folder.path / name).exists():

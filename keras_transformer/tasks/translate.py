@@ -1,5 +1,7 @@
 """Translating text with a trained run."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import tensorflow as tf
 
@@ -9,6 +11,7 @@ from keras_transformer.export import Translation
 from keras_transformer.tasks.display import progress_bar
 from keras_transformer.tasks.memory import keep_memory
 from keras_transformer.tasks.run_folder import RunFolder
+from keras_transformer.tasks.threads import share_cores
 from keras_transformer.text import END, one_line
 
 LINES_AT_A_TIME = 1024
@@ -17,8 +20,8 @@ LINES_AT_A_TIME = 1024
 class Translator:
     """Translates lines of text: each line of its own, whatever company it is in.
 
-    Lines are decoded in batches of similar length. A line longer than the model can read is
-    translated in pieces. One trace of the decoding loop serves all shapes.
+    Lines are decoded in batches of similar length, several batches side by side. A line longer than
+    the model can read is translated in pieces. One trace of the decoding loop serves all shapes.
 
     Args:
         model: a `Transformer`.
@@ -26,17 +29,30 @@ class Translator:
         beam_size: how many translations of a sentence are followed side by side; 1 is greedy.
         alpha: how much a beam favours long translations.
         n_best: how many of them `n_best` gives.
-        batch_tokens: source positions of a batch, those of all beams together.
+        batch_size: lines of a batch, at most.
+        batch_tokens: source positions of a batch, those of all beams together, at most.
+        workers: how many batches are decoded side by side.
 
     Attributes:
         decode: the traced function, (B, S) source ids to (B, n_best, L) target ids and scores.
     """
 
-    def __init__(self, model, tokenizers, beam_size=1, alpha=1.0, n_best=1, batch_tokens=4096):
+    def __init__(
+        self,
+        model,
+        tokenizers,
+        beam_size=1,
+        alpha=1.0,
+        n_best=1,
+        batch_size=64,
+        batch_tokens=4096,
+        workers=1,
+    ):
         check_beam(beam_size, alpha, n_best)
         self.model, self.tokenizers = model, tokenizers
         self.translation = Translation(model, tokenizers, beam_size, alpha)
-        self.batch_tokens = batch_tokens // beam_size
+        self.batch_size, self.batch_tokens = batch_size, batch_tokens // beam_size
+        self.workers = workers
         self.longest = self.translation.longest
         self.decode = tf.function(
             lambda source: self.translation.search_n_best(source, n_best),
@@ -53,6 +69,7 @@ class Translator:
             **options: of the `Translator`.
         """
         keep_memory()
+        options = {"workers": share_cores(), **options}
         folder = RunFolder(run)
         return cls(folder.load_model(weights), folder.tokenizers(), **options)
 
@@ -69,10 +86,11 @@ class Translator:
         ]
         found = [[] for _ in lines]
         outputs = [None] * len(pieces)
+        batches = list(self._batches([len(piece) for _, piece in pieces]))
         with progress_bar(disable=not show_progress) as bar:
             task = bar.add_task("Translating", total=len(pieces), note="")
-            for batch in self._batches([len(piece) for _, piece in pieces]):
-                rows = self._decode_batch([pieces[i][1] for i in batch])
+            decoded = self._decode([[pieces[i][1] for i in batch] for batch in batches])
+            for batch, rows in zip(batches, decoded, strict=True):
                 for i, row in zip(batch, rows, strict=True):
                     outputs[i] = row
                 bar.advance(task, len(batch))
@@ -88,9 +106,20 @@ class Translator:
         """Indices by length, the longest first, as many as the budget allows."""
         order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
         while order:
-            size = max(1, self.batch_tokens // (lengths[order[0]] + 1))
+            size = min(self.batch_size, max(1, self.batch_tokens // (lengths[order[0]] + 1)))
             yield order[:size]
             order = order[size:]
+
+    def _decode(self, batches):
+        """What `_decode_batch` makes of each of them, in their order."""
+        if self.workers == 1 or len(batches) == 1:
+            yield from map(self._decode_batch, batches)
+            return
+        with ThreadPoolExecutor(self.workers) as pool:
+            try:
+                yield from pool.map(self._decode_batch, batches)
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)  # where somebody has interrupted
 
     def _decode_batch(self, pieces):
         source = np.zeros((len(pieces), max(map(len, pieces)) + 1), "int32")

@@ -208,6 +208,17 @@ def test_with_a_models_cache_it_equals_a_search_over_lists(alpha):
     # What `reorder` leaves in its place is the same for all beams of a sentence.
     for got, wanted in zip(search_model(None), (ids, scores), strict=True):
         np.testing.assert_array_equal(got, wanted)
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        @tf.function
+        def search_with_a_cache_that_grows():
+            options = {"alpha": alpha, "n_best": 3, "reorder": model.reorder}
+            start = np.full(3, START)
+            return beam_search(model.step, model.start(source), start, length, END, 3, **options)
+
+        for got, wanted in zip(search_with_a_cache_that_grows(), (ids, scores), strict=True):
+            np.testing.assert_allclose(got, wanted, atol=1e-5)
 
 
 @pytest.mark.parametrize(

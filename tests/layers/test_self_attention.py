@@ -190,6 +190,26 @@ def test_prompts_of_mixed_length_continue_where_each_one_ends():
     np.testing.assert_allclose(to_array(output), expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("attention_positions", [None, "rotary", "alibi", "relative"])
+def test_a_cache_that_grows_takes_a_prompt_and_then_single_tokens(attention_positions):
+    attention = MultiHeadSelfAttention(8, 2, causal=True, attention_positions=attention_positions)
+    x = random_input(batch=3, length=6)
+    whole, cache = to_array(attention(x)), attention.start(3, None)
+    outputs = []
+    for first, last in ((0, 3), (3, 5), (5, 6)):
+        output, cache = attention.step(x[:, first:last], first, cache)
+        outputs.append(to_array(output))
+        assert [tensor.shape[2] for tensor in cache.values()] == [last, last]
+    np.testing.assert_allclose(np.concatenate(outputs, axis=1), whole, atol=1e-5)
+
+
+def test_a_cache_that_grows_has_the_same_positions_in_all_rows():
+    attention = MultiHeadSelfAttention(8, 2, causal=True)
+    attention(random_input())
+    with pytest.raises(ValueError, match=r"give `start` a length.*position.shape=\(2,\)"):
+        attention.step(random_input(), np.array([0, 1]), attention.start(2, None))
+
+
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
 def test_the_cache_has_the_layers_dtype_and_steps_equal_the_whole(policy):
     attention = MultiHeadSelfAttention(8, 2, causal=True, dtype=policy)

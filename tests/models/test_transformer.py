@@ -33,8 +33,9 @@ SOURCE = np.array([[5, 6, 7, 8, END], [9, 10, END, 0, 0], [11, END, 0, 0, 0]])
 TARGET = np.array([[START, 4, 5, 6], [START, 7, 8, 9], [START, 10, 11, 12]])
 
 
-def test_token_by_token_equals_one_pass(model):
-    state = model.start(SOURCE, length=6)
+@pytest.mark.parametrize("length", [6, None], ids=["fixed cache", "growing cache"])
+def test_token_by_token_equals_one_pass(model, length):
+    state = model.start(SOURCE, length)
     steps = []
     for position in range(TARGET.shape[1]):
         logits, state = model.step(TARGET[:, position : position + 1], position, state)
@@ -64,6 +65,14 @@ def decode(model, source, length=12):
     return np.array(ids)
 
 
+def decode_with_a_cache_that_grows(model, source, length=12):
+    import tensorflow as tf
+
+    start = np.full(len(source), START)
+    graph = tf.function(lambda: greedy(model.step, model.start(source), start, length, END))
+    return np.array(graph()[0])
+
+
 def decode_without_cache(model, source, length=12):
     """The same in the simplest way: the whole model for every token."""
     target = np.full((len(source), length + 1), START)
@@ -76,7 +85,10 @@ def decode_without_cache(model, source, length=12):
 
 
 def test_cached_decoding_equals_uncached(model):
-    np.testing.assert_array_equal(decode(model, SOURCE), decode_without_cache(model, SOURCE))
+    expected = decode_without_cache(model, SOURCE)
+    np.testing.assert_array_equal(decode(model, SOURCE), expected)
+    if keras.backend.backend() == "tensorflow":
+        np.testing.assert_array_equal(decode_with_a_cache_that_grows(model, SOURCE), expected)
 
 
 def test_a_sentence_alone_equals_the_same_in_any_batch(model):
