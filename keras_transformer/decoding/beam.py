@@ -1,7 +1,8 @@
 """Beam search: several sequences side by side, the best of all at the end."""
 
-import keras
 from keras import ops
+
+from keras_transformer.decoding.rows import repeat_rows, take_beams, take_rows
 
 IMPOSSIBLE = -1e9  # finite: minus infinity times zero is not a number
 
@@ -17,7 +18,10 @@ def beam_search(
     n_best=1,
     limits=None,
     pad_id=0,
-    reorder=None,
+    reorder=take_rows,
+    repeat=repeat_rows,
+    take=take_beams,
+    shrink=False,
 ):
     """Decodes a batch of sequences, keeping the best few of each at every position.
 
@@ -44,27 +48,33 @@ def beam_search(
         limits: (B,), integers, the same as `max_length` for each sequence alone.
         pad_id: what is written after the end.
         reorder: a function `reorder(state, rows) -> state` that takes these rows, (B K,), of the
-            state; all of its tensors unless given. Rows are only moved within a sentence: what is
-            the same for all of its beams may stay where it is.
+            state; of all of its tensors unless given. Rows are only moved within a sentence: what
+            is the same for all of its beams may stay where it is.
+        repeat: a function `repeat(state, K) -> state` that makes K beams of each sentence; of all
+            tensors unless given.
+        take: a function `take(state, sentences, K) -> state` that takes the beams of these
+            sentences only, if the batch shrinks.
+        shrink: see `greedy`.
 
     Returns:
         Ids, (B, n_best, max_length), the best first, without the start token; and scores,
         (B, n_best), what the sequences were compared by.
     """
     check_beam(beam_size, alpha, n_best)
-    reorder = reorder or take_rows
     start_ids = ops.cast(start_ids, "int32")
     batch = ops.shape(start_ids)[0]
     if limits is None:
         limits = ops.full((batch,), max_length, dtype="int32")
     limits = ops.expand_dims(ops.cast(limits, "int32"), 1)  # (B, 1)
     columns = ops.arange(max_length, dtype="int32")  # (L,)
-    first_rows = ops.expand_dims(ops.arange(batch, dtype="int32") * beam_size, 1)  # (B, 1)
 
-    def unfinished(position, ids, open, *_):
+    def unfinished(position, open, *_):
         return ops.logical_and(position < max_length, ops.any(open))
 
-    def advance(position, ids, open, written, log_probabilities, ended, ended_scores, state):
+    def advance(
+        position, open, limits, ids, written, log_probabilities, ended, ended_scores, state
+    ):
+        batch = ops.shape(ids)[0]
         logits, state = step(ops.reshape(ids, (-1, 1)), position, state)
         logits = ops.cast(ops.squeeze(logits, 1), "float32")
         # The K best continuations of each beam, of which the K best of all are taken.
@@ -80,6 +90,7 @@ def beam_search(
         parent = ops.cast(chosen // width, "int32")
         written = ops.take_along_axis(written, ops.expand_dims(parent, 2), axis=1)
         written = ops.where(columns == position, ops.expand_dims(ids, 2), written)
+        first_rows = ops.expand_dims(ops.arange(batch, dtype="int32") * beam_size, 1)  # (B, 1)
         state = reorder(state, ops.reshape(first_rows + parent, (-1,)))
 
         # Those that end now, and the best of those that ended before: the best of both stay.
@@ -96,7 +107,8 @@ def beam_search(
         could_become = log_probabilities / penalty(limits, alpha)
         can_win = ops.logical_and(open, could_become > ended_scores[:, -1:])
         open = ops.logical_and(open, ops.any(can_win, axis=1, keepdims=True))
-        return position + 1, ids, open, written, log_probabilities, ended, ended_scores, state
+        scores = (log_probabilities, ended, ended_scores)
+        return position + 1, open, limits, ids, written, *scores, state
 
     # All beams begin alike: only the first counts, or they would stay alike.
     first = ops.tile(ops.expand_dims(ops.arange(beam_size) == 0, 0), (batch, 1))
@@ -104,35 +116,36 @@ def beam_search(
     nothing = ops.logical_and(limits <= 0, ops.expand_dims(ops.arange(n_best) == 0, 0))
     loop = (
         ops.convert_to_tensor(0, "int32"),
-        ops.tile(ops.expand_dims(start_ids, 1), (1, beam_size)),
         ops.logical_and(first, limits > 0),
+        limits,
+        ops.tile(ops.expand_dims(start_ids, 1), (1, beam_size)),
         ops.full((batch, beam_size, max_length), pad_id, dtype="int32"),
         ops.zeros((batch, beam_size), "float32"),
         ops.full((batch, n_best, max_length), pad_id, dtype="int32"),
         ops.where(nothing, 0.0, IMPOSSIBLE),
-        repeat_rows(state, beam_size),
+        repeat(state, beam_size),
     )
-    *_, ended, ended_scores, _ = ops.while_loop(unfinished, advance, loop)
-    return ended, ended_scores
+    if not shrink:
+        return ops.while_loop(unfinished, advance, loop)[-3:-1]
+    from keras_transformer.decoding.shrinking import shrinking_while_loop
+
+    def take_sentences(loop, sentences):
+        *loop, state = loop
+        return (*take_rows(loop, sentences), take(state, sentences, beam_size))
+
+    return shrinking_while_loop(
+        unfinished,
+        advance,
+        loop,
+        running=lambda position, open, *_: ops.any(open, axis=1),
+        results=lambda *loop: loop[-3:-1],
+        take=take_sentences,
+    )
 
 
 def penalty(length, alpha):
     """`((5 + n) / 6)^alpha`, by which the logarithm of a probability is divided."""
     return ops.power((5.0 + ops.cast(length, "float32")) / 6.0, alpha)
-
-
-def repeat_rows(state, times):
-    """Every row of the state's tensors so many times, one after the other."""
-    return keras.tree.map_structure(
-        lambda x: x if not len(x.shape) else ops.repeat(x, times, axis=0), state
-    )
-
-
-def take_rows(state, rows):
-    """These rows of all of the state's tensors."""
-    return keras.tree.map_structure(
-        lambda x: x if not len(x.shape) else ops.take(x, rows, axis=0), state
-    )
 
 
 def check_beam(beam_size, alpha, n_best=1):

@@ -5,7 +5,7 @@ from keras import ops
 from keras_transformer.decoding.token_by_token import write_tokens
 
 
-def greedy(step, state, start_ids, max_length, end_id, limits=None, pad_id=0):
+def greedy(step, state, start_ids, max_length, end_id, limits=None, pad_id=0, shrink=False):
     """Decodes a batch of sequences with the likeliest token at each position.
 
     Works with any model through its step function, and inside a graph: the loop is a
@@ -21,6 +21,8 @@ def greedy(step, state, start_ids, max_length, end_id, limits=None, pad_id=0):
         limits: (B,), integers, the same as `max_length` for each sequence alone; so that what comes
             out does not depend on the company a sentence is in.
         pad_id: what is written after the end.
+        shrink: whether sequences are taken out of the batch when they have ended. Saves a third of
+            the time where lengths differ, but shapes change: for TensorFlow's graphs only.
 
     Returns:
         Ids, (B, max_length), without the start token; and scores, (B,), the logarithm of the
@@ -33,5 +35,13 @@ def greedy(step, state, start_ids, max_length, end_id, limits=None, pad_id=0):
         return ops.squeeze(best, 1), ops.squeeze(logit, 1)
 
     return write_tokens(
-        likeliest, step, state, start_ids, max_length, end_id, limits=limits, pad_id=pad_id
+        likeliest,
+        step,
+        state,
+        start_ids,
+        max_length,
+        end_id,
+        limits=limits,
+        pad_id=pad_id,
+        shrink=shrink,
     )

@@ -2,8 +2,12 @@
 
 from keras import ops
 
+from keras_transformer.decoding.rows import take_rows
 
-def write_tokens(choose, step, state, start_ids, max_length, end_id, limits=None, pad_id=0):
+
+def write_tokens(
+    choose, step, state, start_ids, max_length, end_id, limits=None, pad_id=0, shrink=False
+):
     """Writes a batch of sequences until all have ended.
 
     Works with any model through its step function, and inside a graph: the loop is a
@@ -12,7 +16,7 @@ def write_tokens(choose, step, state, start_ids, max_length, end_id, limits=None
     Args:
         choose: a function `choose(logits, position) -> ids` of logits (B, V) and a scalar position,
             to the next token of each sequence, (B,), and its logit, (B,).
-        step, state, start_ids, max_length, end_id, limits, pad_id: see `greedy`.
+        step, state, start_ids, max_length, end_id, limits, pad_id, shrink: see `greedy`.
 
     Returns:
         Ids, (B, max_length), and scores, (B,).
@@ -25,10 +29,10 @@ def write_tokens(choose, step, state, start_ids, max_length, end_id, limits=None
     columns = ops.expand_dims(ops.arange(max_length, dtype="int32"), 0)  # (1, L)
     scores = ops.zeros((batch_size,), "float32")
 
-    def unfinished(position, ids, running, written, scores, state):
+    def unfinished(position, running, *_):
         return ops.logical_and(position < max_length, ops.any(running))
 
-    def advance(position, ids, running, written, scores, state):
+    def advance(position, running, limits, ids, written, scores, state):
         logits, state = step(ops.expand_dims(ids, 1), position, state)
         logits = ops.cast(ops.squeeze(logits, 1), "float32")
         chosen, logit = choose(logits, position)
@@ -39,7 +43,19 @@ def write_tokens(choose, step, state, start_ids, max_length, end_id, limits=None
         written = ops.where(here, ops.expand_dims(ids, 1), written)
         running = ops.logical_and(running, ids != end_id)
         running = ops.logical_and(running, position + 1 < limits)
-        return position + 1, ids, running, written, scores, state
+        return position + 1, running, limits, ids, written, scores, state
 
-    loop = (ops.convert_to_tensor(0, "int32"), start_ids, limits > 0, written, scores, state)
-    return ops.while_loop(unfinished, advance, loop)[3:5]
+    first = ops.convert_to_tensor(0, "int32")
+    loop = (first, limits > 0, ops.cast(limits, "int32"), start_ids, written, scores, state)
+    if not shrink:
+        return ops.while_loop(unfinished, advance, loop)[4:6]
+    from keras_transformer.decoding.shrinking import shrinking_while_loop
+
+    return shrinking_while_loop(
+        unfinished,
+        advance,
+        loop,
+        running=lambda position, running, *_: running,
+        results=lambda *loop: loop[4:6],
+        take=take_rows,
+    )

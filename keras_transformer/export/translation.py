@@ -49,7 +49,9 @@ class Translation:
         state = self.model.start(source, length if self.fixed_shapes else None)
         start = ops.full_like(lengths, START)
         if self.beam_size == 1:
-            found = greedy(self.model.step, state, start, length, END, limits)
+            found = greedy(
+                self.model.step, state, start, length, END, limits, shrink=not self.fixed_shapes
+            )
             return tuple(ops.expand_dims(x, 1) for x in found)
         return beam_search(
             self.model.step,
@@ -62,6 +64,9 @@ class Translation:
             n_best,
             limits,
             reorder=self.model.reorder,
+            repeat=self.model.repeat,
+            take=self.model.take,
+            shrink=not self.fixed_shapes,
         )
 
     def translate(self, text):

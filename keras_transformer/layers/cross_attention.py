@@ -6,6 +6,7 @@ from keras import ops
 from keras_transformer.layers import masks, recording
 from keras_transformer.layers.arguments import check_same_batch, check_width
 from keras_transformer.layers.heads import Heads
+from keras_transformer.layers.projection import project
 from keras_transformer.layers.serialization import remember, serializable
 
 
@@ -65,11 +66,11 @@ class MultiHeadCrossAttention(keras.layers.Layer):
 
     def project(self, x):
         """What each token looks for: (B, T, D) -> (B, H, T, K)."""
-        return self.heads.split(self.query(x))
+        return self.heads.split(project(self.query, x))
 
     def project_memory(self, memory):
         """What the memory is found by, and gives: (B, S, D) -> twice (B, H_kv, S, K)."""
-        return ops.split(self.heads.split(self.kv(memory)), 2, axis=1)
+        return ops.split(self.heads.split(project(self.kv, memory)), 2, axis=1)
 
     def call(
         self,
@@ -116,10 +117,21 @@ class MultiHeadCrossAttention(keras.layers.Layer):
         return cache if memory_mask is None else {**cache, "mask": memory_mask}
 
     def step(self, x, cache):
-        """Attends from new tokens, (B, T, D), to the memory given to `start`."""
+        """Attends from new tokens, (B, T, D), to the memory given to `start`.
+
+        The memory may have fewer rows, one for every K of `x`: the beams of a sentence. They look
+        at it together, as K tokens of one row would.
+        """
         mask = masks.over_heads(cache.get("mask"))
-        output, _ = self.heads.attend(self.project(x), cache["keys"], cache["values"], mask)
-        return output
+        keys, values = cache["keys"], cache["values"]
+        if x.shape[1] != 1:
+            output, _ = self.heads.attend(self.project(x), keys, values, mask)
+            return output
+        rows, _, width = ops.shape(x)
+        together = (ops.shape(keys)[0], rows // ops.shape(keys)[0], width)
+        queries = self.heads.split(ops.reshape(project(self.query, x), together))
+        output, _ = self.heads.attend(queries, keys, values, mask)
+        return ops.reshape(output, (rows, 1, width))
 
     def compute_output_shape(self, x_shape, memory_shape):
         return x_shape

@@ -9,6 +9,7 @@ from keras_transformer.layers.arguments import (
     check_width,
 )
 from keras_transformer.layers.dropout import Dropout
+from keras_transformer.layers.projection import project
 from keras_transformer.layers.serialization import remember, serializable
 
 
@@ -65,13 +66,13 @@ class FeedForward(keras.layers.Layer):
         self.narrow.build((*x_shape[:-1], self.ffn_dim))
 
     def call(self, x):
-        x = self.widen(x)
+        x = project(self.widen, x)
         if self.gated:
             x, gate = ops.split(x, 2, axis=-1)
             x = self.activate(x) * gate
         else:
             x = self.activate(x)
-        return self.narrow(self.inner_dropout(x))
+        return project(self.narrow, self.inner_dropout(x))
 
     def compute_output_shape(self, x_shape):
         return x_shape

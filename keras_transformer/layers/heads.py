@@ -10,6 +10,7 @@ from keras_transformer.layers.arguments import (
 )
 from keras_transformer.layers.attention import MASKED_SCORE, attention_weights
 from keras_transformer.layers.dropout import Dropout
+from keras_transformer.layers.projection import project
 from keras_transformer.layers.serialization import remember, serializable
 
 
@@ -52,7 +53,10 @@ class Heads(keras.layers.Layer):
     def split(self, x):
         """(B, T, n K) -> (B, n, T, K), for any number of heads n."""
         batch, length = ops.shape(x)[:2]
-        x = ops.reshape(x, (batch, length, x.shape[-1] // self.head_dim, self.head_dim))
+        heads = x.shape[-1] // self.head_dim
+        if x.shape[1] == 1:  # then these are the same numbers in the same order
+            return ops.reshape(x, (batch, heads, 1, self.head_dim))
+        x = ops.reshape(x, (batch, length, heads, self.head_dim))
         return ops.transpose(x, (0, 2, 1, 3))
 
     def attend(
@@ -78,8 +82,10 @@ class Heads(keras.layers.Layer):
         else:
             heads, scores = fused_attention(queries, keys, values, mask, bias), None
         batch, _, length, _ = ops.shape(heads)
-        merged = ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), (batch, length, self.dim))
-        return self.merge(merged), scores
+        if heads.shape[2] != 1:
+            heads = ops.transpose(heads, (0, 2, 1, 3))
+        merged = ops.reshape(heads, (batch, length, self.dim))
+        return project(self.merge, merged), scores
 
     def _attend_by_hand(self, queries, keys, values, mask, bias):
         if self.num_kv_heads == self.num_heads:

@@ -94,6 +94,11 @@ def take_rows(cache, rows):
     return {name: ops.take(slots, rows, axis=0) for name, slots in cache.items()}
 
 
+def repeat_rows(cache, times):
+    """The cache with every row so many times: what a beam search begins with."""
+    return {name: ops.repeat(slots, times, axis=0) for name, slots in cache.items()}
+
+
 def _take_new(new, index):
     """Those of new (B, H_kv, T, K) that an index (L, 1) or (B, 1, L, 1) names."""
     if len(index.shape) == 2:

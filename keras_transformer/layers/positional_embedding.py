@@ -15,6 +15,7 @@ from keras_transformer.layers.arguments import (
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.masks import padding_mask
 from keras_transformer.layers.positions import positions_from
+from keras_transformer.layers.projection import project
 from keras_transformer.layers.serialization import remember, serializable
 
 
@@ -101,7 +102,7 @@ class PositionalEmbedding(keras.layers.Layer):
 
     def call(self, inputs, start=0, reverse=False):
         if reverse:
-            return self.tokens(inputs, reverse=True)
+            return project(self.tokens, inputs, reverse=True)
         self._check_ids(inputs, start)
         x = self.tokens(inputs)
         if self.scale:

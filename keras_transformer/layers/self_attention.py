@@ -8,6 +8,7 @@ from keras_transformer.layers.arguments import check_choice, check_width
 from keras_transformer.layers.heads import Heads
 from keras_transformer.layers.position_bias import AlibiBias, RelativePositionBias
 from keras_transformer.layers.positions import positions_from
+from keras_transformer.layers.projection import project
 from keras_transformer.layers.rotary import rotate
 from keras_transformer.layers.serialization import remember, serializable
 
@@ -99,7 +100,7 @@ class MultiHeadSelfAttention(keras.layers.Layer):
         """
         first_key = self.heads.num_heads
         first_value = first_key + self.heads.num_kv_heads
-        heads = self.heads.split(self.qkv(x))  # (B, H + 2 H_kv, T, K)
+        heads = self.heads.split(project(self.qkv, x))  # (B, H + 2 H_kv, T, K)
         queries, keys, values = ops.split(heads, (first_key, first_value), axis=1)
         if self.attention_positions == "rotary":
             queries, keys = rotate(queries, positions), rotate(keys, positions)

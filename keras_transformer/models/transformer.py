@@ -220,9 +220,28 @@ class Transformer(keras.Model):
     def reorder(self, state, rows):
         """The state with other rows, (N,), for `decoding.beam_search`.
 
-        The memory stays as it is: it is the same for all beams of a sentence.
+        The memory stays as it is: all beams of a sentence look at the same.
         """
         return [{**cache, "self": kv_cache.take_rows(cache["self"], rows)} for cache in state]
+
+    def repeat(self, state, beam_size):
+        """The state with so many beams of each sentence, for `decoding.beam_search`."""
+        return [
+            {**cache, "self": kv_cache.repeat_rows(cache["self"], beam_size)} for cache in state
+        ]
+
+    def take(self, state, sentences, beam_size):
+        """The state with the beams of these sentences only, for `decoding.beam_search`."""
+        rows = ops.reshape(
+            ops.expand_dims(sentences * beam_size, 1) + ops.arange(beam_size, dtype="int32"), (-1,)
+        )
+        return [
+            {
+                "self": kv_cache.take_rows(cache["self"], rows),
+                "memory": kv_cache.take_rows(cache["memory"], sentences),
+            }
+            for cache in state
+        ]
 
     def get_config(self):
         return dict(self.arguments)

@@ -69,7 +69,11 @@ def decode_with_a_cache_that_grows(model, source, length=12):
     import tensorflow as tf
 
     start = np.full(len(source), START)
-    graph = tf.function(lambda: greedy(model.step, model.start(source), start, length, END))
+
+    @tf.function
+    def graph():
+        return greedy(model.step, model.start(source), start, length, END, shrink=True)
+
     return np.array(graph()[0])
 
 

@@ -1,0 +1,57 @@
+"""A loop over a batch that gets smaller as its rows come to their end; TensorFlow's graphs only."""
+
+import keras
+import tensorflow as tf
+
+# With fewer of its rows left than this, a batch is made smaller. Doing so copies what is left.
+ENOUGH = 0.75
+
+
+def shrinking_while_loop(goes_on, advance, loop, running, results, take):
+    """`keras.ops.while_loop`, with only those rows in it that have not ended.
+
+    Args:
+        goes_on: a function of the loop's variables, whether there is a next round.
+        advance: a function of the loop's variables to the same after one round.
+        loop: the variables, a tuple of nests of tensors, with B rows.
+        running: a function of the variables to (B,), which rows have not ended.
+        results: a function of the variables to a tuple of tensors with a row for each of the batch:
+            what is wanted of a row once it has ended.
+        take: a function `take(loop, rows) -> loop` that takes these rows of the batch.
+
+    Returns:
+        The results of all rows, in their order.
+    """
+    count = tf.shape(running(*loop))[0]
+
+    def is_any_left(rows, found, loop):
+        return tf.logical_and(tf.size(rows) > 0, goes_on(*loop))
+
+    def run_until_many_have_ended(rows, found, loop):
+        enough = tf.cast(tf.math.ceil(tf.cast(tf.size(rows), "float32") * ENOUGH), "int32")
+
+        def are_enough_left(*loop):
+            left = tf.math.count_nonzero(running(*loop), dtype="int32")
+            return tf.logical_and(left >= enough, goes_on(*loop))
+
+        loop = _while_loop(are_enough_left, advance, loop)
+        found = tuple(
+            tf.tensor_scatter_nd_update(every, rows[:, None], some)
+            for every, some in zip(found, results(*loop), strict=True)
+        )
+        left = tf.cast(tf.where(running(*loop))[:, 0], "int32")
+        return tf.gather(rows, left), found, take(loop, left)
+
+    variables = (tf.range(count), results(*loop), loop)
+    return _while_loop(is_any_left, run_until_many_have_ended, variables)[1]
+
+
+def _while_loop(condition, body, variables):
+    """`tf.while_loop` in which every dimension may change but the last."""
+
+    def shape_of(x):
+        rank = len(x.shape)
+        return tf.TensorShape([None] * (rank - 1) + [x.shape[-1]] if rank > 1 else [None] * rank)
+
+    shapes = keras.tree.map_structure(shape_of, variables)
+    return tf.while_loop(condition, body, variables, shape_invariants=shapes)
