@@ -108,4 +108,25 @@ MUTATIONS = [
         "(likeliest - likeliest[:, :1]) * temperature",
         "decoding/test_sampling.py::test_temperature_sharpens_or_flattens",
     ),
+    Mutation(
+        "the batch never shrinks",
+        "decoding/shrinking.py",
+        "ENOUGH = 0.75",
+        "ENOUGH = 0.0",
+        "decoding/test_shrinking.py::test_ended_rows_are_no_longer_computed",
+    ),
+    Mutation(
+        "a smaller batch forgets which rows it has",
+        "decoding/shrinking.py",
+        "return tf.gather(rows, left), found",
+        "return tf.range(tf.size(left)), found",
+        "decoding/test_shrinking.py::test_the_same_sequences",
+    ),
+    Mutation(
+        "the memory stays behind when the batch shrinks",
+        "models/transformer.py",
+        'kv_cache.take_rows(cache["memory"], sentences)',
+        'kv_cache.take_rows(cache["memory"], ops.arange(ops.shape(sentences)[0]))',
+        "decoding/test_shrinking.py::test_the_same_sequences",
+    ),
 ]

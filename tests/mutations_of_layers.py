@@ -293,8 +293,8 @@ MUTATIONS = [
     Mutation(
         "the feed-forward network's dropout is not applied",
         "layers/feed_forward.py",
-        "return self.narrow(self.inner_dropout(x))",
-        "return self.narrow(x)",
+        "project(self.narrow, self.inner_dropout(x))",
+        "project(self.narrow, x)",
         "layers/test_feed_forward.py::test_dropout_reaches_the_inner_activations",
     ),
     Mutation(
@@ -310,5 +310,33 @@ MUTATIONS = [
         'records[f"{layer.path}:{calls}" if calls else layer.path] = tensor',
         "records[layer.path] = tensor",
         "models/test_inspection.py::test_a_layer_that_is_called_twice_is_shown_twice",
+    ),
+    Mutation(
+        "what dropout keeps is not scaled",
+        "layers/dropout.py",
+        "(kept * (CHANCES / (CHANCES - dropped)))",
+        "kept",
+        "layers/test_dropout.py::test_rate_and_mean",
+    ),
+    Mutation(
+        "two neighbours are dropped together",
+        "layers/tensorflow_ops.py",
+        "tf.bitcast(pairs, tf.int16)",
+        "tf.stack([tf.cast(pairs >> 16, tf.int16)] * 2, 1)",
+        "layers/test_dropout.py::test_neighbours_are_independent",
+    ),
+    Mutation(
+        "a prompt sees its own future in a cache that grows",
+        "layers/self_attention.py",
+        "if kv_cache.grows(cache) and x.shape[1] == 1:",
+        "if kv_cache.grows(cache):",
+        "layers/test_self_attention.py::test_a_cache_that_grows_takes_a_prompt_and_then_single_tokens",
+    ),
+    Mutation(
+        "a beam looks at another sentence's memory",
+        "layers/cross_attention.py",
+        "ops.reshape(project(self.query, x), together)",
+        "ops.reshape(ops.flip(project(self.query, x), 0), together)",
+        "decoding/test_shrinking.py::test_the_same_sequences",
     ),
 ]

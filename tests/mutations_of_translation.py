@@ -118,8 +118,8 @@ MUTATIONS = [
     Mutation(
         "a resumed training begins its epoch again",
         "tasks/fit.py",
-        "train_batches.dataset(first, progress.step_in_epoch)",
-        "train_batches.dataset(first)",
+        "dataset(first, progress.step_in_epoch, labels_too=True)",
+        "dataset(first, labels_too=True)",
         "tasks/test_kills.py::test_stopped_at_random_moments_it_ends_with_the_same_weights",
     ),
     Mutation(
@@ -248,5 +248,40 @@ MUTATIONS = [
         "attention_positions=None if added else positions,",
         "attention_positions=None,",
         "models/test_transformer.py::test_every_kind_of_positions_knows_the_order",
+    ),
+    Mutation(
+        "the gradient forgets the label",
+        "training/output_loss.py",
+        "- ops.take(matrix, labels, axis=0) * label",
+        "",
+        "training/test_network.py::test_loss_metrics_and_gradients_are_those_of_the_logits",
+    ),
+    Mutation(
+        "the output matrix does not learn its labels",
+        "training/output_loss.py",
+        "ops.segment_sum(hidden * label, labels, vocab_size)",
+        "0",
+        "training/test_network.py::test_loss_metrics_and_gradients_are_those_of_the_logits",
+    ),
+    Mutation(
+        "the gradient forgets the smoothing",
+        "training/output_loss.py",
+        "- mean_row * rest",
+        "",
+        "training/test_network.py::test_loss_metrics_and_gradients_are_those_of_the_logits",
+    ),
+    Mutation(
+        "large logits overflow",
+        "training/output_loss.py",
+        "ops.exp(logits - ops.expand_dims(highest, -1))",
+        "ops.exp(logits) * ops.exp(-ops.expand_dims(highest, -1))",
+        "training/test_network.py::test_large_logits_overflow_nowhere",
+    ),
+    Mutation(
+        "every part of a batch is the first one",
+        "training/halves.py",
+        "x[edges[i] : edges[i + 1]]",
+        "x[edges[0] : edges[1]]",
+        "training/test_network.py::test_parts_are_all_rows_in_their_order",
     ),
 ]

@@ -37,6 +37,4 @@ def packed_hidden(model, source, source_segments, target, target_segments):
     memory_mask = segment_mask(target_segments, source_segments)
     for layer in model.decoder:
         x = layer(x, memory, attention_mask=mask, memory_attention_mask=memory_mask)
-    for layer in model.after_decoder:
-        x = layer(x)
-    return x
+    return model.finish(x)

@@ -176,8 +176,12 @@ class Transformer(keras.Model):
         """What the decoder makes of ids (B, S) and (B, T) before they become logits: (B, T, D)."""
         memory, _ = self.encode(source)
         x = self.target_embedding(target)
-        for layer in self.decoder:
-            x = layer(x, memory)
+        for block in self.decoder:
+            x = block(x, memory)
+        return self.finish(x)
+
+    def finish(self, x):
+        """What follows the decoder's last block: a norm, if blocks normalise first."""
         for layer in self.after_decoder:
             x = layer(x)
         return x
@@ -213,9 +217,7 @@ class Transformer(keras.Model):
         for block, cache in zip(self.decoder, state, strict=True):
             x, cache = block.step(x, position, cache)
             caches.append(cache)
-        for layer in self.after_decoder:
-            x = layer(x)
-        return self.to_logits(x), caches
+        return self.to_logits(self.finish(x)), caches
 
     def reorder(self, state, rows):
         """The state with other rows, (N,), for `decoding.beam_search`.
@@ -232,15 +234,10 @@ class Transformer(keras.Model):
 
     def take(self, state, sentences, beam_size):
         """The state with the beams of these sentences only, for `decoding.beam_search`."""
-        rows = ops.reshape(
-            ops.expand_dims(sentences * beam_size, 1) + ops.arange(beam_size, dtype="int32"), (-1,)
-        )
+        beams = ops.expand_dims(sentences * beam_size, 1) + ops.arange(beam_size, dtype="int32")
         return [
-            {
-                "self": kv_cache.take_rows(cache["self"], rows),
-                "memory": kv_cache.take_rows(cache["memory"], sentences),
-            }
-            for cache in state
+            {**cache, "memory": kv_cache.take_rows(cache["memory"], sentences)}
+            for cache in self.reorder(state, ops.reshape(beams, (-1,)))
         ]
 
     def get_config(self):
