@@ -264,7 +264,7 @@ MUTATIONS = [
         "training/test_network.py::test_loss_metrics_and_gradients_are_those_of_the_logits",
     ),
     Mutation(
-        "the gradient forgets the smoothing",
+        "the output's gradient forgets the smoothing",
         "training/output_loss.py",
         "- mean_row * rest",
         "",
