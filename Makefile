@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PYTEST = $(BIN)/python -m pytest
 
-.PHONY: help demo test test-all test-backends test-wheel test-serving-skew test-device server-ops test-mutations lint docs pictures clean
+.PHONY: help demo test test-all test-backends test-wheel test-serving-skew test-device server-ops test-mutations lint bench docs pictures clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -62,6 +62,12 @@ test-mutations: $(VENV)/.installed-test ## break the code on purpose and see whe
 lint: $(VENV)/.installed-test ## ruff
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+# Each can be run alone: `python -m benchmarks.train_speed --help`.
+BENCH = train_speed decode_speed
+bench: $(VENV)/.installed-bench ## how fast it is beside others; DATA=<folder of Multi30k's files>
+	@test -n "$(DATA)" || { echo "Say where Multi30k is: make bench DATA=<folder>" >&2; exit 2; }
+	for question in $(BENCH); do $(BIN)/python -m benchmarks.$$question "$(DATA)" || exit 1; done
 
 docs: $(VENV)/.installed-docs ## the documentation as pages in build/docs
 	$(BIN)/mkdocs build --strict --site-dir build/docs

@@ -62,7 +62,7 @@ def train(out, resume=False, overwrite=False, other_versions=False, **settings):
         report_batches(*batches, log)
         keras.utils.set_random_seed(settings.seed)  # only now: a download draws random numbers, too
         model = make_model(settings, tokenizers)
-        parts = min(parts, *batches[0].batch_sizes, *batches[1].batch_sizes)
+        parts = int(min(parts, *batches[0].batch_sizes, *batches[1].batch_sizes))
         network = training_network(model, settings.label_smoothing, settings.pack, parts)
         compile_network(network, settings)
         log.say(f"A {settings.size} Transformer with {model.count_params():,} parameters")

@@ -63,13 +63,18 @@ class Translator:
     def load(cls, run, weights=None, **options):
         """A translator with a model of a run.
 
+        If TensorFlow has not started yet, it gets as many threads for an operation as make room
+        for several batches side by side (`threads.share_cores`); with `workers` given, its threads
+        are left alone.
+
         Args:
             run: path of the run's folder.
             weights: which of its models, see `RunFolder.load_model`.
             **options: of the `Translator`.
         """
         keep_memory()
-        options = {"workers": share_cores(), **options}
+        if "workers" not in options:
+            options["workers"] = share_cores()
         folder = RunFolder(run)
         return cls(folder.load_model(weights), folder.tokenizers(), **options)
 

@@ -1,0 +1,152 @@
+"""Our weights in PyTorch, decoded greedily with a cache."""
+
+import math
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+START, END = 1, 2
+
+
+class TorchTranslation:
+    """Greedy decoding with PyTorch's fused attention; rows that have ended leave the batch.
+
+    `nn.Transformer` has no cache: this is what one writes with PyTorch's functions to have one.
+
+    Args:
+        weights: from names to arrays, see `torch_weights`.
+        heads: H.
+        layers: of the encoder, and of the decoder.
+    """
+
+    def __init__(self, weights, heads, layers):
+        self.w = {name: torch.from_numpy(array) for name, array in weights.items()}
+        self.heads, self.layers = heads, layers
+
+    @torch.inference_mode()
+    def greedy(self, source, limits, stop=True):
+        """Ids (B, S) to a list of B lists of ids, the end token left out.
+
+        Args:
+            source: NumPy array.
+            limits: how many tokens each row gets at most.
+            stop: whether the end token ends a row.
+        """
+        source = torch.from_numpy(source).long()
+        mask = (source != 0)[:, None, None, :]
+        memory = self.encode(source, mask)
+        cross = [
+            self.split(self.linear(memory, f"decoder.{i}.kv")).chunk(2, dim=1)
+            for i in range(self.layers)
+        ]
+        caches = [None] * self.layers
+        rows = np.arange(len(source))
+        ids = torch.full((len(source), 1), START)
+        found = [[] for _ in rows]
+        for position in range(max(limits)):
+            x = self.embed(ids, position)
+            for i in range(self.layers):
+                name = f"decoder.{i}."
+                q, k, v = self.split(self.linear(x, name + "qkv")).chunk(3, dim=1)
+                if caches[i] is not None:
+                    k, v = (torch.cat(pair, 2) for pair in zip(caches[i], (k, v), strict=True))
+                caches[i] = (k, v)
+                x = self.add(x, self.attend(q, k, v), name + "self_merge", name + "self_norm")
+                q = self.split(self.linear(x, name + "query"))
+                heads = self.attend(q, *cross[i], mask)
+                x = self.add(x, heads, name + "cross_merge", name + "cross_norm")
+                x = self.feed_forward(x, name)
+            ids = (x[:, -1] @ self.w["embedding"].T).argmax(-1, keepdim=True)
+            going_on = []
+            for i, token in enumerate(ids[:, 0].tolist()):
+                if stop and token == END:
+                    continue
+                found[rows[i]].append(token)
+                if position + 1 < limits[rows[i]]:
+                    going_on.append(i)
+            if not going_on:
+                break
+            if len(going_on) < len(rows):
+                left = torch.tensor(going_on)
+                rows, ids, mask = rows[going_on], ids[left], mask[left]
+                caches = [tuple(x[left] for x in pair) for pair in caches]
+                cross = [tuple(x[left] for x in pair) for pair in cross]
+        return found
+
+    def encode(self, source, mask):
+        """The memory."""
+        x = self.embed(source, 0)
+        for i in range(self.layers):
+            name = f"encoder.{i}."
+            q, k, v = self.split(self.linear(x, name + "qkv")).chunk(3, dim=1)
+            x = self.add(x, self.attend(q, k, v, mask), name + "self_merge", name + "self_norm")
+            x = self.feed_forward(x, name)
+        return x
+
+    def embed(self, ids, position):
+        """Scaled embeddings and positions."""
+        x = self.w["embedding"][ids] * math.sqrt(self.w["embedding"].shape[1])
+        return x + self.w["positions"][position : position + ids.shape[1]]
+
+    def linear(self, x, name):
+        """A projection."""
+        return functional.linear(x, self.w[name + ".weight"], self.w[name + ".bias"])
+
+    def split(self, x):
+        """(B, T, n K) -> (B, n, T, K)."""
+        batch, length, width = x.shape
+        head_dim = self.w["embedding"].shape[1] // self.heads
+        return x.view(batch, length, width // head_dim, head_dim).transpose(1, 2)
+
+    def attend(self, q, k, v, mask=None):
+        """All heads, merged: (B, T, D)."""
+        heads = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return heads.transpose(1, 2).flatten(2)
+
+    def add(self, x, heads, merge, norm):
+        """The residual connection and its norm."""
+        return self.norm(x + self.linear(heads, merge), norm)
+
+    def feed_forward(self, x, name):
+        """The last sublayer."""
+        inner = functional.relu(self.linear(x, name + "widen"))
+        return self.norm(x + self.linear(inner, name + "narrow"), name + "ffn_norm")
+
+    def norm(self, x, name):
+        """Layer normalisation."""
+        gamma, beta = self.w[name + ".gamma"], self.w[name + ".beta"]
+        return functional.layer_norm(x, gamma.shape, gamma, beta, 1e-5)
+
+
+def torch_weights(model, positions):
+    """The weights of a trained `Transformer` by the names used above."""
+    weights = {
+        "embedding": np.array(model.target_embedding.tokens.embeddings),
+        "positions": positions.astype("float32"),
+    }
+
+    def dense(name, layer):
+        weights[name + ".weight"] = np.ascontiguousarray(np.array(layer.kernel).T)
+        weights[name + ".bias"] = np.array(layer.bias)
+
+    def norm(name, residual):
+        layer = residual.normalize.normalize
+        weights[name + ".gamma"], weights[name + ".beta"] = map(np.array, (layer.gamma, layer.beta))
+
+    for side, blocks in (("encoder", model.encoder), ("decoder", model.decoder)):
+        for i, block in enumerate(blocks):
+            name = f"{side}.{i}."
+            dense(name + "qkv", block.self_attention.qkv)
+            dense(name + "self_merge", block.self_attention.heads.merge)
+            norm(name + "self_norm", block.self_attention_residual)
+            if side == "decoder":
+                attention = block.memory_attention
+                dense(name + "query", attention.query)
+                dense(name + "kv", attention.kv)
+                dense(name + "cross_merge", attention.heads.merge)
+                norm(name + "cross_norm", block.memory_attention_residual)
+            dense(name + "widen", block.feed_forward.widen)
+            dense(name + "narrow", block.feed_forward.narrow)
+            norm(name + "ffn_norm", block.feed_forward_residual)
+    return weights
