@@ -50,10 +50,11 @@ def extend(cache, keys, values, position):
     if not grows(cache):
         new = zip(FIXED, (keys, values), strict=True)
         return {name: write(cache[name], tensor, position) for name, tensor in new}
-    if len(ops.shape(position)):
+    shape = tuple(ops.convert_to_tensor(position).shape)
+    if shape:
         raise ValueError(
             "A cache that grows has the same positions in all rows: give `start` a length. "
-            f"Received: position.shape={tuple(ops.shape(position))}"
+            f"Received: position.shape={shape}"
         )
     return {
         name: ops.concatenate([cache[name], ops.cast(tensor, cache[name].dtype)], axis=2)
