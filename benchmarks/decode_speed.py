@@ -217,17 +217,15 @@ def until_end(row):
     return row[: row.index(2)] if 2 in row else [token for token in row if token]
 
 
-def measure(sentences, forced, translate, steps, kinds=(GREEDY, BEAMS), all_at_once=False):
+def measure(sentences, forced, translate, steps, kinds=(GREEDY, BEAMS)):
     """The work of a contestant: a function that does all of it and says how long each took.
 
     Args:
         sentences: lists of ids.
         forced: sources of forced steps, (64, S).
-        translate: a function of a kind, batches of sentences and the size of a batch to lists of
-            ids, batch by batch.
+        translate: a function of a kind and batches of sentences to lists of ids, batch by batch.
         steps: a function of sources that makes so many steps.
         kinds: what it can do.
-        all_at_once: whether `translate` does the batching itself.
     """
 
     def work():

@@ -21,8 +21,8 @@ def greedy(step, state, start_ids, max_length, end_id, limits=None, pad_id=0, sh
         limits: (B,), integers, the same as `max_length` for each sequence alone; so that what comes
             out does not depend on the company a sentence is in.
         pad_id: what is written after the end.
-        shrink: whether sequences are taken out of the batch when they have ended. Saves a third of
-            the time where lengths differ, but shapes change: for TensorFlow's graphs only.
+        shrink: whether sequences are taken out of the batch when they have ended, so that nothing
+            is computed for them. Shapes change on the way: for TensorFlow's graphs only.
 
     Returns:
         Ids, (B, max_length), without the start token; and scores, (B,), the logarithm of the

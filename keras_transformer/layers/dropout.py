@@ -13,7 +13,7 @@ class Dropout(keras.layers.Dropout):
 
     What is dropped is decided by 16 random bits, so rates are rounded to 1/65536 there, and what is
     kept is scaled by the rounded rate: means stay exact. Keras draws a 32-bit float for each
-    element, which on a CPU takes longer than everything else that dropout does.
+    element.
 
     Arguments and call arguments are those of `keras.layers.Dropout`.
 
