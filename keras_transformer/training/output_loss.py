@@ -16,9 +16,9 @@ class OutputLoss(keras.layers.Layer):
 
     The logits, (tokens, V), are the largest tensor of a training by far. Here they are read five
     times after they were made: for their maximum, their exponentials, the sum of these, and in the
-    two matrix products of the gradient. A loss of logits and metrics of logits read them more often,
-    and write several more of that size. How: with `e = exp(z - max z)`, `s = sum_v e_v` and the logits `z = W h`, the
-    loss of `SmoothedCrossentropy` has the gradient
+    two matrix products of the gradient. A loss of logits and metrics of logits read them more
+    often, and write several more of that size. How: with `e = exp(z - max z)`, `s = sum_v e_v` and
+    the logits `z = W h`, the loss of `SmoothedCrossentropy` has the gradient
 
         dh = e W / s - (1 - smoothing) W_y - smoothing mean_v W_v
 
