@@ -87,7 +87,7 @@ def write_json(out, name, **content):
     return path
 
 
-def draw_bars(out, name, title, groups, unit, ours):
+def draw_bars(out, name, title, groups, unit, ours, label="{:,.0f}"):
     """Bars of medians with their spreads, a panel for each group, as `<out>/<name>.png`.
 
     Args:
@@ -97,6 +97,7 @@ def draw_bars(out, name, title, groups, unit, ours):
         groups: from the title of a panel to its rows, from names to measurements.
         unit: of the measurements.
         ours: a function that says of a name whether it is one of ours.
+        label: how a median is written.
     """
     plt = pyplot()
     rows_in = [len(rows) for rows in groups.values()]
@@ -116,7 +117,7 @@ def draw_bars(out, name, title, groups, unit, ours):
         ]
         colors = [OURS if ours(row) else PEERS for row in rows]
         bars = panel.barh(list(rows), medians, xerr=beyond, color=colors, ecolor="#444444")
-        panel.bar_label(bars, [f"{median:,.0f}" for median in medians], padding=6, fontsize=8)
+        panel.bar_label(bars, [label.format(median) for median in medians], padding=6, fontsize=8)
         panel.margins(x=0.12)
         panel.invert_yaxis()
         panel.set_title(heading, fontsize=10, loc="left")

@@ -8,6 +8,7 @@ from keras_transformer.export.text_ops import clean, one_line
 from keras_transformer.models import attention_model
 from keras_transformer.text import END, START
 
+MOVES = ("reorder", "repeat", "take")  # how a model moves beams, if it knows better than `decoding`
 LONGER_BY = 50  # a translation has at most so many tokens more than its source
 
 
@@ -63,10 +64,8 @@ class Translation:
             self.alpha,
             n_best,
             limits,
-            reorder=self.model.reorder,
-            repeat=self.model.repeat,
-            take=self.model.take,
             shrink=not self.fixed_shapes,
+            **{name: getattr(self.model, name) for name in MOVES if hasattr(self.model, name)},
         )
 
     def translate(self, text):

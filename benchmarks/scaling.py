@@ -1,0 +1,307 @@
+"""How time and memory grow: with length, width, batch, vocabulary and layers.
+
+    python -m benchmarks.scaling
+    python -m benchmarks.scaling --only length decoding
+
+One thing is made larger at a time, everything else stays as it is: 4 + 4 layers, 128 wide, 8,000
+pieces, 32 pairs of 32 tokens. Every point is measured in a process of its own, so that its peak of
+memory is its own: what the process has gained since the model was made. Between two neighbours,
+`log(time ratio) / log(size ratio)` is the exponent of growth; the curve bends where the exponent is
+half-way between its first and its last value.
+
+Decoding is measured with steps that no sentence ends: what a step costs after so many tokens, and
+what 39 steps cost in models that could write 64 or 512 tokens.
+"""
+
+import argparse
+import itertools
+import math
+import time
+
+import numpy as np
+
+from benchmarks.contest import Contestant, compete, in_own_process
+from benchmarks.report import OURS, pyplot, save, spread, write_json
+
+BASE = {"length": 32, "width": 128, "batch": 32, "vocabulary": 8000, "layers": 4}
+AXES = {
+    "length": (8, 16, 32, 64, 128, 256, 512),
+    "width": (64, 128, 256, 512),
+    "batch": (4, 8, 16, 32, 64, 128),
+    "vocabulary": (1000, 2000, 4000, 8000, 16000, 32000),
+    "layers": (1, 2, 4, 8, 16),
+}
+LONGEST, STEPS = 512, 39
+DECODED = (32, 64, 128, 256, 512)
+DECODING_BATCHES = (1, 8)
+DECODING = "decoding"
+
+
+def main(only, rounds, out):
+    """Measures and reports."""
+    chosen = only or [*AXES, DECODING]
+    training = {axis: measure_axis(axis, rounds) for axis in AXES if axis in chosen}
+    decoding = measure_decoding(rounds) if DECODING in chosen else None
+    write_json(
+        out,
+        "scaling",
+        question="seconds and bytes of a training step and of a decoding step, by size",
+        command=f"python -m benchmarks.scaling --rounds {rounds}",
+        base=BASE,
+        training=training,
+        decoding=decoding,
+    )
+    draw(out, training, decoding)
+
+
+def measure_axis(axis, rounds):
+    """Points along one axis, with exponents."""
+    points = []
+    for value in AXES[axis]:
+        size = {**BASE, axis: value}
+        with in_own_process(Contestant(f"{axis} {value}", training_step, size)) as work:
+            work()
+            figures = [work() for _ in range(rounds)]
+        points.append(
+            {
+                "value": value,
+                "seconds": spread([f["seconds"] for f in figures]),
+                "peak MB": figures[-1]["peak MB"],
+            }
+        )
+    seconds = exponents(axis, [point["seconds"]["median"] for point in points])
+    memory = exponents(axis, [point["peak MB"] for point in points])
+    print(f"\n{axis}: seconds a training step, and megabytes")
+    for point, *local in zip(points, [None, *seconds], [None, *memory], strict=True):
+        s = point["seconds"]
+        line = f"  {point['value']:6,}  {s['median']:.3f} s ({s['low']:.3f} to {s['high']:.3f})"
+        line += f"  {point['peak MB']:7,.0f} MB"
+        if local[0] is not None:
+            line += f"   exponents {local[0]:.2f} and {local[1]:.2f}"
+        print(line)
+    fitted = {
+        "time": fit(axis, [point["seconds"]["median"] for point in points]),
+        "memory": fit(axis, [point["peak MB"] for point in points]),
+    }
+    bends = bend(AXES[axis], seconds)
+    print(f"  fitted over all: time {fitted['time']:.2f}, memory {fitted['memory']:.2f}; {bends}")
+    return {
+        "points": points,
+        "exponents of time": seconds,
+        "exponents of memory": memory,
+        "fitted exponents": fitted,
+        "bends": bends,
+    }
+
+
+def exponents(axis, values):
+    """The exponent of growth between each two neighbours."""
+    return [
+        math.log(b / a) / math.log(y / x)
+        for (x, y), (a, b) in zip(
+            itertools.pairwise(AXES[axis]), itertools.pairwise(values), strict=True
+        )
+    ]
+
+
+def fit(axis, values):
+    """The exponent of a power law through all points."""
+    return float(np.polyfit(np.log(AXES[axis]), np.log(values), 1)[0])
+
+
+def bend(sizes, local):
+    """Where the exponent gets half-way from its first to its last value, in words.
+
+    >>> bend((1, 2, 4, 8), [0.1, 0.2, 0.9])
+    'the exponent rises from 0.10 to 0.90, half of it before 8'
+    >>> bend((1, 2, 4, 8), [1.0, 0.9, 1.1])
+    'no bend'
+    """
+    first, last = local[0], local[-1]
+    if abs(last - first) < 0.3:
+        return "no bend"
+    half = (first + last) / 2
+    at = next(i for i, e in enumerate(local) if (e - half) * (last - first) >= 0)
+    verb = "rises" if last > first else "falls"
+    return f"the exponent {verb} from {first:.2f} to {last:.2f}, half of it before {sizes[at + 1]}"
+
+
+def training_step(length, width, batch, vocabulary, layers):
+    """Training steps of a model of this size; time of one, and the process's peak of memory."""
+    from keras_transformer.tasks.threads import share_cores
+
+    parts = share_cores()
+    from keras_transformer import Transformer
+    from keras_transformer.tasks.preparation import compile_network
+    from keras_transformer.tasks.settings import Settings
+    from keras_transformer.training import training_network
+
+    model = Transformer(
+        vocabulary, width, max(1, width // 32), 2 * width, layers, max_length=LONGEST
+    )
+    network = training_network(model, parts=parts)
+    compile_network(network, Settings(data="phrases"))
+    random = np.random.default_rng(0)
+    ids = random.integers(4, vocabulary, (3, batch, length)).astype("int32")
+    inputs = dict(zip(("source", "target", "labels"), ids, strict=True))
+    weights = np.full((batch, length), 1 / (batch * length), "float32")
+    # Graph and code are made with a tiny batch: their memory is not the step's.
+    tiny = {name: x[:2, :4] for name, x in inputs.items()}
+    network.train_on_batch(tiny, ids[2, :2, :4], weights[:2, :4])
+    before = resident_mb()
+    watch = PeakMemory()
+
+    def work():
+        seconds = []
+        for _ in range(3):
+            began = time.perf_counter()
+            network.train_on_batch(inputs, ids[2], weights)
+            seconds.append(time.perf_counter() - began)
+        return {"seconds": float(np.median(seconds)), "peak MB": watch.peak() - before}
+
+    return work
+
+
+def resident_mb():
+    """Memory of this process."""
+    return _status("VmRSS")
+
+
+class PeakMemory:
+    """The highest memory of this process since this was made."""
+
+    def __init__(self):
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")  # forget the peak so far
+
+    def peak(self):
+        """In megabytes."""
+        return _status("VmHWM")
+
+
+def _status(name):
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(name)) / 1024
+
+
+def measure_decoding(rounds):
+    """What a step costs after so many tokens, and whether room that is not used costs anything."""
+    rows = compete(
+        [Contestant(f"room for {room}", decoding, {"max_length": room}) for room in (64, LONGEST)],
+        rounds,
+    )
+    found = {"a step": {}, f"{STEPS} steps": {}}
+    for batch in DECODING_BATCHES:
+        until = {
+            count: [figures[batch, count] for figures in rows[f"room for {LONGEST}"]]
+            for count in DECODED
+        }
+        steps = {DECODED[0]: [s / DECODED[0] for s in until[DECODED[0]]]}
+        for a, b in itertools.pairwise(DECODED):
+            steps[b] = [(y - x) / (b - a) for x, y in zip(until[a], until[b], strict=True)]
+        found["a step"][batch] = {n: spread(values) for n, values in steps.items()}
+        print(f"\nMilliseconds a decoding step, {batch} at a time, up to so many tokens")
+        first = found["a step"][batch][DECODED[0]]["median"]
+        for n, s in found["a step"][batch].items():
+            print(
+                f"  {n:4}  {1e3 * s['median']:.2f} ({1e3 * s['low']:.2f} to {1e3 * s['high']:.2f})"
+                f"   {s['median'] / first:.2f} x the first"
+            )
+        of_rooms = {name: [f[batch, STEPS] for f in figures] for name, figures in rows.items()}
+        found[f"{STEPS} steps"][batch] = of_rooms
+        small, large = of_rooms.values()
+        times = spread([b / a for a, b in zip(small, large, strict=True)])
+        print(
+            f"  {STEPS} steps in a model of {LONGEST} positions take {times['median']:.2f} "
+            f"({times['low']:.2f} to {times['high']:.2f}) times as long as in one of 64"
+        )
+    return found
+
+
+def decoding(max_length):
+    """Steps of greedy decoding that nothing ends, as `Translator` makes them."""
+    from keras_transformer.tasks.memory import keep_memory
+    from keras_transformer.tasks.threads import share_cores
+
+    keep_memory()
+    share_cores()
+    import tensorflow as tf
+
+    from keras_transformer import Transformer
+    from keras_transformer.decoding import greedy
+
+    model = Transformer.from_size("tiny", BASE["vocabulary"], max_length=max_length)
+
+    @tf.function(
+        input_signature=[tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((), tf.int32)]
+    )
+    def decode(source, steps):
+        start = tf.fill([tf.shape(source)[0]], 1)
+        return greedy(model.step, model.start(source), start, steps, end_id=-1, shrink=True)
+
+    random = np.random.default_rng(0)
+    sources = {
+        batch: tf.constant(random.integers(4, BASE["vocabulary"], (batch, 16)), tf.int32)
+        for batch in DECODING_BATCHES
+    }
+
+    def work():
+        figures = {}
+        for batch, source in sources.items():
+            for count in sorted({STEPS, *DECODED}):
+                if count > max_length:
+                    continue
+                seconds = []
+                for _ in range(3):
+                    began = time.perf_counter()
+                    decode(source, tf.constant(count))[0].numpy()
+                    seconds.append(time.perf_counter() - began)
+                figures[batch, count] = min(seconds)
+        return figures
+
+    return work
+
+
+def draw(out, training, decoding):
+    """Log-log curves."""
+    names = [*training, *([DECODING] if decoding else [])]
+    columns = min(3, len(names))
+    lines = -(-len(names) // columns)
+    figure, panels = pyplot().subplots(
+        lines, columns, figsize=(3.6 * columns, 3 * lines), squeeze=False
+    )
+    for panel, name in itertools.zip_longest(panels.flat, names):
+        if name is None:
+            panel.axis("off")
+            continue
+        panel.set_title(name, fontsize=10, loc="left")
+        panel.tick_params(labelsize=7)
+        panel.spines[["top", "right"]].set_visible(False)
+        if name == DECODING:
+            for batch, of_batch in decoding["a step"].items():
+                values = [1e3 * s["median"] for s in of_batch.values()]
+                panel.plot(list(of_batch), values, marker="o", label=f"{batch} at a time")
+            panel.set(ylim=0, xlabel="tokens so far", ylabel="ms a step")
+            panel.legend(fontsize=7, frameon=False)
+            continue
+        points = training[name]["points"]
+        values = [point["value"] for point in points]
+        panel.plot(values, [p["seconds"]["median"] for p in points], marker="o", color=OURS)
+        panel.set(xscale="log", yscale="log", ylabel="s a training step")
+        panel.set_xticks(values, values, rotation=45)
+        panel.minorticks_off()
+        memory = panel.twinx()
+        memory.plot(values, [p["peak MB"] for p in points], marker=".", color="#d08a3c")
+        memory.set(yscale="log")
+        memory.set_ylabel("MB", color="#d08a3c", fontsize=8)
+        memory.tick_params(labelsize=7)
+        memory.spines[["top"]].set_visible(False)
+    save(figure, out, "scaling")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", choices=[*AXES, DECODING], help="what to measure")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--out", default="build/bench", help="folder for JSON and pictures")
+    main(**vars(parser.parse_args()))

@@ -1,0 +1,1 @@
+"""What the Transformer replaced."""
