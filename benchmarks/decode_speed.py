@@ -14,6 +14,7 @@ import json
 import pickle
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,10 +24,12 @@ from benchmarks.multi30k_data import multi30k_files, multi30k_settings
 from benchmarks.report import draw_bars, print_table, ratio, spread, verdict, write_json
 
 BEAM = 5
+ROOM = 48  # for translations of these sentences, where a contestant needs to know
 STEPS, STEPS_SOURCE = 39, 16
 GREEDY, BEAMS, FORCED = "greedy", f"beam {BEAM}", f"{STEPS} steps"
-# Of how many sentences, so that no contestant takes minutes.
+# Of how many sentences, so that no contestant takes minutes; and of how many for slow ones.
 SENTENCES = {64: 1000, 8: 200, 1: 100}
+A_FEW = {64: 128, 8: 24, 1: 10}
 WORK = [(kind, batch) for kind in (GREEDY, BEAMS, FORCED) for batch in SENTENCES]
 OURS = "ours"
 
@@ -157,7 +160,10 @@ def contestants(run, files):
     common, one_each = {"file": files["ids"]}, "1 thread an op, 2 at a time"
     found = [
         Contestant(f"{OURS}, graph [1 + 1]", ours, {**common, "run": str(run)}, one_each),
-        Contestant(f"{OURS}, SavedModel [1 + 1]", ours_saved, {**common, "saved": files["saved"]}),
+        Contestant(f"{OURS}, XLA [1 + 1]", ours_compiled, {**common, "run": str(run)}, one_each),
+        Contestant(
+            f"{OURS}, SavedModel [1 + 1]", ours_saved, {**common, "saved": files["saved"]}, one_each
+        ),
     ]
     for intra, inter in ((1, 1), (2, 2)):
         threads = f"{intra} thread(s) an op, {inter} op(s) at a time"
@@ -165,6 +171,10 @@ def contestants(run, files):
         for xla in (False, True):
             name = f"KerasHub with cache, {'XLA' if xla else 'graph'} [{intra} {inter}]"
             found.append(Contestant(name, keras_hub, {**arguments, "xla": xla}, threads))
+    for xla in (False, True):
+        name = f"KerasHub's tutorial, {'XLA' if xla else 'graph'} [2 2]"
+        arguments = {**common, "run": str(run), "threads": (2, 2), "xla": xla}
+        found.append(Contestant(name, keras_hub_tutorial, arguments, threads))
     for threads in (1, 2):
         found.append(
             Contestant(
@@ -196,12 +206,6 @@ def read_ids(file):
     return [[*sentence, END] for sentence in ids], forced
 
 
-def sorted_batches(sentences, size):
-    """Indices of sentences in batches of similar length, the longest first."""
-    order = sorted(range(len(sentences)), key=lambda i: -len(sentences[i]))
-    return [order[i : i + size] for i in range(0, len(order), size)]
-
-
 def pad(sentences, multiple=1):
     """Ids (B, S)."""
     length = -(-max(map(len, sentences)) // multiple) * multiple
@@ -217,7 +221,7 @@ def until_end(row):
     return row[: row.index(2)] if 2 in row else [token for token in row if token]
 
 
-def measure(sentences, forced, translate, steps, kinds=(GREEDY, BEAMS)):
+def measure(sentences, forced, translate, steps, kinds=(GREEDY, BEAMS), counts=SENTENCES):
     """The work of a contestant: a function that does all of it and says how long each took.
 
     Args:
@@ -226,22 +230,25 @@ def measure(sentences, forced, translate, steps, kinds=(GREEDY, BEAMS)):
         translate: a function of a kind and batches of sentences to lists of ids, batch by batch.
         steps: a function of sources that makes so many steps.
         kinds: what it can do.
+        counts: from the size of batches to the number of sentences, evenly taken from all.
     """
 
     def work():
         figures = {}
         for kind in kinds:
-            for size, count in SENTENCES.items():
-                some = sentences[:: len(sentences) // count][:count]
-                indices = sorted_batches(some, size) if size > 1 else [[i] for i in range(count)]
-                batches = [[some[i] for i in batch] for batch in indices]
+            for size, count in counts.items():
+                some = range(0, len(sentences), len(sentences) // count)[:count]
+                order = sorted(some, key=lambda i: -len(sentences[i])) if size > 1 else list(some)
+                indices = [order[i : i + size] for i in range(0, count, size)]
+                batches = [[sentences[i] for i in batch] for batch in indices]
                 began = time.perf_counter()
                 found = translate(kind, batches)
                 seconds = time.perf_counter() - began
-                texts = [None] * count
-                for batch, rows in zip(indices, found, strict=True):
-                    for i, row in zip(batch, rows, strict=True):
-                        texts[i] = row
+                texts = {
+                    i: row
+                    for batch, rows in zip(indices, found, strict=True)
+                    for i, row in zip(batch, rows, strict=True)
+                }
                 figures[describe(kind, size)] = {"rate": count / seconds, "found": texts}
         if steps is not None:
             for size in SENTENCES:
@@ -293,6 +300,47 @@ def ours(file, run):
     return measure(sentences, forced, translate, steps)
 
 
+def ours_compiled(file, run):
+    """Our decoders, compiled by XLA for a few shapes: single sentences as `Translator` has it."""
+    import tensorflow as tf
+
+    from keras_transformer.decoding import greedy
+    from keras_transformer.tasks import Translator
+    from keras_transformer.text import END, START
+
+    sentences, forced = read_ids(file)
+    translator = Translator.load(run, compiled=True)
+    model, alone = translator.model, translator.decode_alone
+
+    def decoder(steps, end):
+        """Greedy decoding of any shape, each compiled when it comes."""
+
+        @tf.function(jit_compile=True)
+        def decode(source):
+            batch, room = source.shape[0], steps or alone.room(source.shape[1])
+            start = tf.fill([batch], START)
+            return greedy(model.step, model.start(source, room), start, room, end)[0]
+
+        return decode
+
+    decode, forced_steps = decoder(None, END), decoder(STEPS, -1)
+
+    def translate(kind, batches):
+        if len(batches[0]) == 1:
+            return [[until_end(alone(sentence)[0])] for (sentence,) in batches]
+        found = []
+        for batch in batches:
+            full = batch + [batch[-1]] * (len(batches[0]) - len(batch))  # no further shape
+            rows = decode(tf.constant(pad(full, 8))).numpy()
+            found.append([until_end(row) for row in rows[: len(batch)]])
+        return found
+
+    def steps(source):
+        forced_steps(tf.constant(source)).numpy()
+
+    return measure(sentences, forced, translate, steps, (GREEDY,))
+
+
 def ours_saved(file, saved):
     """Our exported SavedModel, without Keras; its threads are set as a server's would be."""
     from concurrent.futures import ThreadPoolExecutor
@@ -318,7 +366,10 @@ def ours_saved(file, saved):
 
 
 def keras_hub(file, run, xla, threads):
-    """KerasHub's layers, cache and samplers; with XLA, lengths are multiples of eight."""
+    """KerasHub's layers, cache and samplers; with XLA, lengths are multiples of eight.
+
+    Its beams go on after their end token, so that what they find is not always the best.
+    """
     import tensorflow as tf
 
     tf.config.threading.set_intra_op_parallelism_threads(threads[0])
@@ -329,22 +380,47 @@ def keras_hub(file, run, xla, threads):
     sentences, forced = read_ids(file)
     translation = KerasHubTranslation(RunFolder(run).load_model())
     # Of these sentences no translation is longer; a longer room costs it time.
-    functions = {GREEDY: translation.function(48, xla)}
+    functions = {GREEDY: translation.function(ROOM, xla)}
+    if not xla:
+        functions[BEAMS] = translation.function(ROOM, xla, BEAM)
     forced_steps = translation.function(STEPS, xla, stop=False)
+    return measure(
+        sentences,
+        forced,
+        lambda kind, batches: in_few_shapes(functions[kind], batches, 8 if xla else 1),
+        lambda x: forced_steps(tf.constant(x)).numpy(),
+        tuple(functions),
+    )
+
+
+def keras_hub_tutorial(file, run, xla, threads):
+    """As KerasHub's tutorial does it: the whole model, encoder included, for every token."""
+    import tensorflow as tf
+
+    tf.config.threading.set_intra_op_parallelism_threads(threads[0])
+    tf.config.threading.set_inter_op_parallelism_threads(threads[1])
+    from benchmarks.peers.keras_hub_decoding import KerasHubTranslation
+    from keras_transformer.tasks import RunFolder
+
+    sentences, forced = read_ids(file)
+    decode = KerasHubTranslation(RunFolder(run).load_model()).tutorial_function(ROOM, xla)
 
     def translate(kind, batches):
-        found = []
-        for batch in batches:
-            size = len(batch)
-            if xla and len(batches[0]) > size:  # the last batch may be smaller: no further shape
-                batch = batch + [batch[-1]] * (len(batches[0]) - size)
-            rows = functions[kind](tf.constant(pad(batch, 8 if xla else 1))).numpy()
-            found.append([until_end(row[1:]) for row in rows[:size]])
-        return found
+        return in_few_shapes(decode, batches, ROOM)
 
-    return measure(
-        sentences, forced, translate, lambda x: forced_steps(tf.constant(x)).numpy(), (GREEDY,)
-    )
+    return measure(sentences, forced, translate, None, (GREEDY,), A_FEW)
+
+
+def in_few_shapes(decode, batches, multiple):
+    """Translates with lengths that are multiples, and batches that are all of one size."""
+    import tensorflow as tf
+
+    found = []
+    for batch in batches:
+        full = batch + [batch[-1]] * (len(batches[0]) - len(batch))
+        rows = decode(tf.constant(pad(full, multiple))).numpy()
+        found.append([until_end(row[1:]) for row in rows[: len(batch)]])
+    return found
 
 
 def pytorch(file, weights, threads):
@@ -358,14 +434,14 @@ def pytorch(file, weights, threads):
     translation = TorchTranslation(*pickle.loads(Path(weights).read_bytes()))
 
     def translate(kind, batches):
-        return [translation.greedy(pad(b), [len(s) + 49 for s in b]) for b in batches]
+        search = translation.greedy if kind == GREEDY else partial(translation.beam, width=BEAM)
+        return [search(pad(batch), [len(s) + 49 for s in batch]) for batch in batches]
 
     return measure(
         sentences,
         forced,
         translate,
         lambda source: translation.greedy(source, [STEPS] * len(source), stop=False),
-        (GREEDY,),
     )
 
 
@@ -417,10 +493,9 @@ def report_equality(rows):
     equal = {}
     for name, of_rounds in rows.items():
         equal[name] = {
-            setting: sum(
-                a == b for a, b in zip(figures["found"], own[setting]["found"], strict=True)
+            setting: np.mean(
+                [row == own[setting]["found"][i] for i, row in figures["found"].items()]
             )
-            / len(figures["found"])
             for setting, figures in of_rounds[0].items()
             if "found" in figures
         }

@@ -82,6 +82,28 @@ class KerasHubTranslation:
 
         return tf.function(decode, jit_compile=xla, reduce_retracing=not xla)
 
+    def tutorial_function(self, max_length, xla):
+        """The same without a cache: encoder and decoder from the beginning for every token."""
+
+        def decode(source):
+            batch = ops.shape(source)[0]
+            prompt = ops.concatenate(
+                [ops.full((batch, 1), START), ops.zeros((batch, max_length), "int32")], axis=1
+            )
+
+            def next_token(prompt, cache, index):
+                memory, mask = self.encode(source)
+                x = self.embedding(prompt)
+                for layer in self.decoder:
+                    x = layer(x, memory, encoder_padding_mask=mask)
+                logits = self.embedding.token_embedding(x, reverse=True)
+                return ops.take(logits, index - 1, axis=1), None, cache
+
+            sampler = keras_hub.samplers.GreedySampler()
+            return sampler(next=next_token, prompt=prompt, index=1, stop_token_ids=[END])
+
+        return tf.function(decode, jit_compile=xla, reduce_retracing=not xla)
+
     def encode(self, source):
         """The memory, and which of it is real."""
         mask = source != 0

@@ -1,4 +1,4 @@
-"""Our weights in PyTorch, decoded greedily with a cache."""
+"""Our weights in PyTorch, decoded with a cache, greedily or with beams."""
 
 import math
 
@@ -10,7 +10,7 @@ START, END = 1, 2
 
 
 class TorchTranslation:
-    """Greedy decoding with PyTorch's fused attention; rows that have ended leave the batch.
+    """Decoding with PyTorch's fused attention; rows that have ended leave the batch.
 
     `nn.Transformer` has no cache: this is what one writes with PyTorch's functions to have one.
 
@@ -33,31 +33,14 @@ class TorchTranslation:
             limits: how many tokens each row gets at most.
             stop: whether the end token ends a row.
         """
-        source = torch.from_numpy(source).long()
-        mask = (source != 0)[:, None, None, :]
-        memory = self.encode(source, mask)
-        cross = [
-            self.split(self.linear(memory, f"decoder.{i}.kv")).chunk(2, dim=1)
-            for i in range(self.layers)
-        ]
+        memory = self.remember(source)
         caches = [None] * self.layers
         rows = np.arange(len(source))
         ids = torch.full((len(source), 1), START)
         found = [[] for _ in rows]
         for position in range(max(limits)):
-            x = self.embed(ids, position)
-            for i in range(self.layers):
-                name = f"decoder.{i}."
-                q, k, v = self.split(self.linear(x, name + "qkv")).chunk(3, dim=1)
-                if caches[i] is not None:
-                    k, v = (torch.cat(pair, 2) for pair in zip(caches[i], (k, v), strict=True))
-                caches[i] = (k, v)
-                x = self.add(x, self.attend(q, k, v), name + "self_merge", name + "self_norm")
-                q = self.split(self.linear(x, name + "query"))
-                heads = self.attend(q, *cross[i], mask)
-                x = self.add(x, heads, name + "cross_merge", name + "cross_norm")
-                x = self.feed_forward(x, name)
-            ids = (x[:, -1] @ self.w["embedding"].T).argmax(-1, keepdim=True)
+            logits, caches = self.step(ids, position, caches, memory)
+            ids = logits.argmax(-1, keepdim=True)
             going_on = []
             for i, token in enumerate(ids[:, 0].tolist()):
                 if stop and token == END:
@@ -69,10 +52,88 @@ class TorchTranslation:
                 break
             if len(going_on) < len(rows):
                 left = torch.tensor(going_on)
-                rows, ids, mask = rows[going_on], ids[left], mask[left]
-                caches = [tuple(x[left] for x in pair) for pair in caches]
-                cross = [tuple(x[left] for x in pair) for pair in cross]
+                rows, ids = rows[going_on], ids[left]
+                caches, memory = self.take(caches, left), self.take(memory, left)
         return found
+
+    @torch.inference_mode()
+    def beam(self, source, limits, width):
+        """The same with so many beams a sentence, compared by probability alone.
+
+        The best continuations of all open beams are taken; those that end are put aside. A sentence
+        leaves the batch when nothing open is better than the best that has ended.
+        """
+        count = len(source)
+        memory = self.take(self.remember(source), torch.arange(count).repeat_interleave(width))
+        caches = [None] * self.layers
+        ids = torch.full((count * width, 1), START)
+        scores = torch.full((count, width), -math.inf)
+        scores[:, 0] = 0
+        sentences, texts = list(range(count)), [[[]] * width for _ in range(count)]
+        best = [(-math.inf, [])] * count
+        for position in range(max(limits)):
+            logits, caches = self.step(ids, position, caches, memory)
+            log_probabilities = logits.log_softmax(-1).view(len(sentences), width, -1)
+            vocab_size = log_probabilities.shape[-1]
+            totals = (scores[:, :, None] + log_probabilities).flatten(1)
+            top, places = totals.topk(width)
+            beams, tokens = places // vocab_size, places % vocab_size
+            scores = top.clone()
+            rows, left = [], []
+            for i, sentence in enumerate(sentences):
+                new = []
+                for k in range(width):
+                    token, score = int(tokens[i, k]), float(top[i, k])
+                    text = [*texts[sentence][int(beams[i, k])], token]
+                    if token == END or position + 1 == limits[sentence]:
+                        best[sentence] = max(best[sentence], (score, text))
+                        scores[i, k] = -math.inf
+                    new.append(text)
+                texts[sentence] = new
+                if float(scores[i].max()) > best[sentence][0]:
+                    left.append(i)
+                    rows += [i * width + int(b) for b in beams[i]]
+            if not left:
+                break
+            kept = torch.tensor(rows)
+            ids = tokens[left].view(-1, 1)
+            scores = scores[left]
+            caches = self.take(caches, kept)
+            if len(left) < len(sentences):
+                memory = self.take(memory, kept)
+                sentences = [sentences[i] for i in left]
+        return [[token for token in text if token != END] for _, text in best]
+
+    def remember(self, source):
+        """What `step` looks at: the memory's mask, and its keys and values for each layer."""
+        source = torch.from_numpy(source).long()
+        mask = (source != 0)[:, None, None, :]
+        memory = self.encode(source, mask)
+        return [(mask,)] + [
+            self.split(self.linear(memory, f"decoder.{i}.kv")).chunk(2, dim=1)
+            for i in range(self.layers)
+        ]
+
+    def step(self, ids, position, caches, memory):
+        """The logits after one more token, (B, V), and the caches with it."""
+        (mask,), *cross = memory
+        x, new = self.embed(ids, position), []
+        for i in range(self.layers):
+            name = f"decoder.{i}."
+            q, k, v = self.split(self.linear(x, name + "qkv")).chunk(3, dim=1)
+            if caches[i] is not None:
+                k, v = (torch.cat(pair, 2) for pair in zip(caches[i], (k, v), strict=True))
+            new.append((k, v))
+            x = self.add(x, self.attend(q, k, v), name + "self_merge", name + "self_norm")
+            q = self.split(self.linear(x, name + "query"))
+            heads = self.attend(q, *cross[i], mask)
+            x = self.add(x, heads, name + "cross_merge", name + "cross_norm")
+            x = self.feed_forward(x, name)
+        return x[:, -1] @ self.w["embedding"].T, new
+
+    def take(self, state, rows):
+        """These rows of tuples of tensors."""
+        return [tuple(x[rows] for x in tensors) for tensors in state]
 
     def encode(self, source, mask):
         """The memory."""
