@@ -7,10 +7,12 @@ faster and slower by the minute: what is compared was measured within the same m
 
 import multiprocessing
 import os
+import tempfile
 import time
 import traceback
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass
@@ -63,8 +65,9 @@ def in_own_process(contestant):
     """The work of a contestant as a function; what it does is done in a process of its own."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
+    log = tempfile.NamedTemporaryFile(prefix="contestant-", suffix=".log")  # noqa: SIM115
     process = context.Process(
-        target=_serve, args=(there, contestant.make, contestant.arguments), daemon=True
+        target=_serve, args=(there, log.name, contestant.make, contestant.arguments), daemon=True
     )
     with environment(TF_CPP_MIN_LOG_LEVEL="3", **contestant.environment):
         process.start()
@@ -75,7 +78,8 @@ def in_own_process(contestant):
         try:
             failed, answer = here.recv()
         except EOFError:
-            raise RuntimeError(f"{contestant.name} ended without an answer") from None
+            said = Path(log.name).read_text(errors="replace")
+            raise RuntimeError(f"{contestant.name} ended without an answer:\n{said}") from None
         if failed:
             raise RuntimeError(f"{contestant.name} failed:\n{answer}")
         return answer
@@ -87,6 +91,7 @@ def in_own_process(contestant):
         here.close()
         process.terminate()
         process.join()
+        log.close()
 
 
 @contextmanager
@@ -104,7 +109,9 @@ def environment(**variables):
                 os.environ[name] = value
 
 
-def _serve(connection, make, arguments):
+def _serve(connection, log, make, arguments):
+    # What libraries have to say is only of interest if the process dies.
+    os.dup2(os.open(log, os.O_WRONLY | os.O_APPEND), 2)
     work = None
     while True:
         try:

@@ -129,12 +129,10 @@ def steps(name):
 
     keep_memory()
     parts = share_cores()
-    from keras_transformer.tasks.preparation import compile_network
+    from keras_transformer.tasks.preparation import make_network
     from keras_transformer.tasks.settings import Settings
-    from keras_transformer.training import training_network
 
-    network = training_network(make(name, VOCAB_SIZE), parts=parts)
-    compile_network(network, Settings(data="phrases"))
+    network = make_network(make(name, VOCAB_SIZE), Settings(data="phrases"), parts)
     random = np.random.default_rng(0)
 
     def batch(length):

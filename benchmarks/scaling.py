@@ -132,15 +132,13 @@ def training_step(length, width, batch, vocabulary, layers):
 
     parts = share_cores()
     from keras_transformer import Transformer
-    from keras_transformer.tasks.preparation import compile_network
+    from keras_transformer.tasks.preparation import make_network
     from keras_transformer.tasks.settings import Settings
-    from keras_transformer.training import training_network
 
     model = Transformer(
         vocabulary, width, max(1, width // 32), 2 * width, layers, max_length=LONGEST
     )
-    network = training_network(model, parts=parts)
-    compile_network(network, Settings(data="phrases"))
+    network = make_network(model, Settings(data="phrases"), parts)
     random = np.random.default_rng(0)
     ids = random.integers(4, vocabulary, (3, batch, length)).astype("int32")
     inputs = dict(zip(("source", "target", "labels"), ids, strict=True))

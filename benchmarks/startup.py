@@ -30,12 +30,10 @@ keep_memory()
 parts = share_cores()
 import numpy as np
 from keras_transformer import Transformer
-from keras_transformer.tasks.preparation import compile_network
+from keras_transformer.tasks.preparation import make_network
 from keras_transformer.tasks.settings import Settings
-from keras_transformer.training import training_network
 imported = time.perf_counter()
-network = training_network(Transformer.from_size("tiny", 8000), parts=parts)
-compile_network(network, Settings(data="phrases"))
+network = make_network(Transformer.from_size("tiny", 8000), Settings(data="phrases"), parts)
 made = time.perf_counter()
 def step(length):
     ids = np.ones((2048 // length, length), "int32")

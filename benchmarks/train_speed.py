@@ -1,16 +1,20 @@
 """Training on Multi30k: real target tokens a second, ours and others'.
 
     python -m benchmarks.train_speed DATA
-    python -m benchmarks.train_speed DATA --widths 128 --rounds 3
+    python -m benchmarks.train_speed DATA --widths 128 --rounds 3 --steps 15
 
 DATA is a folder with `{train,val}.lc.norm.tok.{en,de}.gz`. All train an encoder-decoder of 4 + 4
 layers with 8,000 pieces, Adam, dropout 0.3 and gradients of a norm of 1 at most. Steps are timed,
 from the end of the first to the end of the last of a round; what counts are labels that are not
 padding. Those with buckets get the very same batches.
 
-Share of the peak: FLOPs of a step over what the same machine does in a plain float32 matrix product
-just before. FLOPs of a step are 3 (forward, and backward twice) times 2 for each weight that a real
-token meets, and for each score and its use in attention:
+TensorFlow runs with oneDNN's operations for everybody (`TF_ENABLE_ONEDNN_OPTS=1`), which is faster
+for everybody.
+
+Share of the peak: FLOPs of a step over what the machine does in a plain float32 matrix product, the
+most that anybody's library has reached just before its steps, on all cores. FLOPs of a step are 3
+(forward, and backward twice) times 2 for each weight that a real token meets, and for each score
+and its use in attention:
 
     6 (S (4 D² + 2 D F) n + S D 2 S n + T (6 D² + 2 D F) n + S 2 D² n + 2 T D (T + S) n + T D V)
 
@@ -39,7 +43,9 @@ WIDTHS = {  # num_heads, ffn_dim
 NUM_LAYERS, VOCAB_SIZE, DROPOUT, MAX_LENGTH = 4, 8000, 0.3, 256
 BATCH_TOKENS = 2048
 TUTORIAL_ROWS, TUTORIAL_LENGTH = 64, 40
+STEPS = {128: 21, 256: 15, 512: 8}  # of a round
 OURS = "ours"
+ENVIRONMENT = {"TF_ENABLE_ONEDNN_OPTS": "1"}
 
 
 def main(data, widths, rounds, steps, out):
@@ -47,20 +53,23 @@ def main(data, widths, rounds, steps, out):
     results, groups = {}, {}
     for width in widths:
         print(f"{width} wide")
+        of_round = steps or STEPS[width]
         size = {**WIDTHS[width], "num_layers": NUM_LAYERS, "dropout": DROPOUT}
         with tempfile.TemporaryDirectory() as folder:
-            files = write_batches(Path(folder), data, steps)
-            rows = compete(contestants(data, size, steps, files, all_of_them=width == 128), rounds)
+            files = write_batches(Path(folder), data, of_round)
+            takes_part = contestants(data, size, of_round, files, all_of_them=width == 128)
+            rows = compete(takes_part, rounds)
         speeds = {
             name: [figures["tokens"] / figures["seconds"] for figures in of_rounds]
             for name, of_rounds in rows.items()
         }
         groups[f"{width} wide"] = speeds
         print_table(f"Training, {width} wide", speeds, "real target tokens/s", OURS)
-        report_peak(rows)
         results[width] = {
             "size": size,
+            "steps": of_round,
             "figures": rows,
+            "share of peak": report_peak(rows),
             "ratio of ours": {
                 name: {**ratio(speeds[OURS], values), "verdict": verdict(speeds[OURS], values)}
                 for name, values in speeds.items()
@@ -70,10 +79,12 @@ def main(data, widths, rounds, steps, out):
         out,
         "train_speed",
         question="real target tokens a second of training on Multi30k, English to German",
-        command=f"python -m benchmarks.train_speed DATA --rounds {rounds} --steps {steps}",
+        command=f"python -m benchmarks.train_speed DATA --rounds {rounds}"
+        + (f" --steps {steps}" if steps else ""),
         vocab_size=VOCAB_SIZE,
         batch_tokens=BATCH_TOKENS,
-        threads={c.name: c.threads for c in contestants(data, {}, steps, {}, True)},
+        threads={c.name: c.threads for c in contestants(data, {}, 1, {}, True)},
+        environment=ENVIRONMENT,
         widths=results,
     )
     title = "Training on Multi30k, two cores, float32"
@@ -104,28 +115,23 @@ def settings(data, **size):
 
 def contestants(data, size, steps, files, all_of_them):
     """All who take part; at the larger widths only those with buckets."""
-    common = {"size": size, "steps": steps}
-    buckets, fixed = files.get("buckets"), files.get("fixed")
-    two = "PyTorch: 2 threads"
+    common, with_data = {"size": size, "steps": steps}, {"size": size, "steps": steps, "data": data}
+    fixed = {"file": files.get("fixed")}
+    one_each, both = "1 thread an op, 2 at a time", "2 threads an op"
     found = [
-        Contestant(OURS, ours, {**common, "data": data}),
-        Contestant(
-            "ours, dropout also inside", ours, {**common, "data": data, "dropout_inside": True}
-        ),
-        Contestant("PyTorch, buckets", pytorch, {**common, "file": buckets}, two),
-        Contestant("KerasHub's layers, our pipeline", keras_hub, {**common, "data": data}),
+        (OURS, ours, with_data, one_each),
+        ("PyTorch, buckets", pytorch, {**common, "file": files.get("buckets")}, both),
+        ("KerasHub's layers, our pipeline", keras_hub, with_data, both),
     ]
     if all_of_them:
+        keras_loss = {**with_data, "loss_of_keras": True}
         found += [
-            Contestant(
-                "KerasHub's layers, our pipeline, Keras's loss",
-                keras_hub,
-                {**common, "data": data, "loss_of_keras": True},
-            ),
-            Contestant("ours, fixed padding", ours, {**common, "data": data, "file": fixed}),
-            Contestant("KerasHub's tutorial", tutorial, {**common, "data": data, "file": fixed}),
+            ("KerasHub's layers, our pipeline, Keras's loss", keras_hub, keras_loss, both),
+            ("KerasHub's tutorial", tutorial, {**with_data, **fixed}, both),
+            ("ours, dropout also inside", ours, {**with_data, "dropout_inside": True}, one_each),
+            ("ours, fixed padding", ours, {**with_data, **fixed}, one_each),
         ]
-    return found
+    return [Contestant(*described, environment=ENVIRONMENT) for described in found]
 
 
 def ours(data, size, steps, dropout_inside=False, file=None):
@@ -137,8 +143,7 @@ def ours(data, size, steps, dropout_inside=False, file=None):
     parts = share_cores()
     import keras
 
-    from keras_transformer.tasks.preparation import compile_network, make_model
-    from keras_transformer.training import training_network
+    from keras_transformer.tasks.preparation import make_model, make_network
 
     keras.utils.set_random_seed(0)
     configured = settings(data, **size)
@@ -146,8 +151,7 @@ def ours(data, size, steps, dropout_inside=False, file=None):
     model = make_model(configured, tokenizers)
     if dropout_inside:
         model = type(model).from_config({**model.get_config(), "inner_dropout": DROPOUT})
-    network = training_network(model, configured.label_smoothing, parts=parts)
-    compile_network(network, configured)
+    network = make_network(model, configured, parts)
     return time_fit(network, steps, size, batches=batches, file=file, labels_too=True)
 
 
@@ -276,15 +280,12 @@ def count_tokens(batches):
 
 def figures(times, counts, size, peak):
     """What a round has given; the first step, which the clock starts with, aside."""
-    seconds = times[-1] - times[0]
-    work = step_flops(counts, **size)
     return {
         "tokens": int(counts[:, 1].sum()),
-        "seconds": seconds,
+        "seconds": times[-1] - times[0],
         "longest step": max(b - a for a, b in itertools.pairwise(times)),
-        "flops": work,
+        "flops": step_flops(counts, **size),
         "peak flops": peak,
-        "share of peak": work / seconds / peak,
     }
 
 
@@ -314,14 +315,16 @@ def matmul_peak(np_or_tf=None, torch=None, size=1536, times=5):
 
 
 def report_peak(rows):
-    """Shares of the peak, by contestant."""
+    """Shares of the peak, by contestant; the peak is what the fastest library reaches."""
+    peaks = [spread([f["peak flops"] for f in of_rounds])["median"] for of_rounds in rows.values()]
+    peak = max(peaks)
+    print(f"\nShare of {peak / 1e9:.0f} GFLOP/s, the peak of a matrix product")
+    shares = {}
     for name, of_rounds in rows.items():
-        share = spread([f["share of peak"] for f in of_rounds])
-        peak = spread([f["peak flops"] for f in of_rounds])
-        print(
-            f"  {name}: {share['median']:.1%} of {peak['median'] / 1e9:.0f} GFLOP/s, "
-            f"longest step {max(f['longest step'] for f in of_rounds):.2f} s"
-        )
+        shares[name] = spread([f["flops"] / f["seconds"] / peak for f in of_rounds])
+        longest = max(f["longest step"] for f in of_rounds)
+        print(f"  {name}: {shares[name]['median']:.1%}, longest step {longest:.2f} s")
+    return {"peak flops": peak, **shares}
 
 
 if __name__ == "__main__":
@@ -329,6 +332,6 @@ if __name__ == "__main__":
     parser.add_argument("data", help="folder of Multi30k's files")
     parser.add_argument("--widths", type=int, nargs="+", default=list(WIDTHS), choices=WIDTHS)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=21, help="of a round")
+    parser.add_argument("--steps", type=int, help="of a round; fewer for wider models unless given")
     parser.add_argument("--out", default="build/bench", help="folder for JSON and pictures")
     main(**vars(parser.parse_args()))

@@ -94,4 +94,18 @@ MUTATIONS = [
         "self.current.signatures, self.broken[number] = {}, ",
         "server/test_server.py::test_a_new_version_is_taken_up_and_a_broken_one_refused",
     ),
+    Mutation(
+        "a translation that does not fit the compiled code is cut",
+        "export/compiled.py",
+        "if limit <= len(found) else None",
+        "",
+        "export/test_compiled.py::test_a_translation_that_does_not_fit_is_left_to_the_graph",
+    ),
+    Mutation(
+        "compiled sentences are not padded",
+        "export/compiled.py",
+        "return min(-(-length // step) * step, self.translation.longest)",
+        "return length",
+        "export/test_compiled.py::test_lengths_are_few_and_within_what_the_model_can_read",
+    ),
 ]

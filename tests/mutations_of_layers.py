@@ -339,4 +339,11 @@ MUTATIONS = [
         "ops.reshape(ops.flip(project(self.query, x), 0), together)",
         "decoding/test_shrinking.py::test_the_same_sequences",
     ),
+    Mutation(
+        "the norm's gradient forgets the mean",
+        "layers/norm.py",
+        "(up - ops.mean(up, axis=-1, keepdims=True) - normalized * along)",
+        "(up - normalized * along)",
+        "layers/test_norm.py::test_values_and_gradients_are_those_of_keras",
+    ),
 ]

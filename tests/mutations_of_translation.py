@@ -284,4 +284,18 @@ MUTATIONS = [
         "x[edges[0] : edges[1]]",
         "training/test_network.py::test_parts_are_all_rows_in_their_order",
     ),
+    Mutation(
+        "Adam is one step ahead",
+        "training/adam.py",
+        "self.iterations + 1,",
+        "self.iterations + 2,",
+        "training/test_adam.py::test_weights_and_variables_are_those_of_keras",
+    ),
+    Mutation(
+        "what is left out of padding is put back in the wrong places",
+        "training/output_loss.py",
+        "ops.scatter(ops.expand_dims(real, 1), tokens, (count, 3))",
+        "ops.pad(tokens, [[0, count - ops.shape(tokens)[0]], [0, 0]])",
+        "training/test_network.py::test_loss_metrics_and_gradients_are_those_of_the_logits",
+    ),
 ]

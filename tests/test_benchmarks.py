@@ -1,6 +1,7 @@
 """What benchmarks say about their measurements is true; nothing is timed here."""
 
 import json
+import os
 import time
 
 import numpy as np
@@ -69,6 +70,17 @@ def test_contestants_take_turns_in_processes_of_their_own(capsys):
 def test_a_contestant_that_fails_says_why():
     with pytest.raises(RuntimeError, match=r"(?s)c failed:.*no such library"):
         compete([Contestant("c", breaks)], rounds=1)
+
+
+def dies():
+    """A contestant that takes its process with it."""
+    os.write(2, b"illegal instruction")
+    os._exit(1)
+
+
+def test_a_contestant_that_dies_leaves_its_last_words():
+    with pytest.raises(RuntimeError, match=r"(?s)d ended without an answer:.*illegal instruction"):
+        compete([Contestant("d", dies)], rounds=1)
 
 
 def test_the_file_says_with_what_it_was_measured(tmp_path, capsys):

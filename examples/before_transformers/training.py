@@ -10,16 +10,10 @@ from keras_transformer.tasks import Translator
 from keras_transformer.tasks.corpus import load_corpus, load_pairs
 from keras_transformer.tasks.display import Log, ShowTraining
 from keras_transformer.tasks.memory import keep_memory
-from keras_transformer.tasks.preparation import compile_network, learn_tokenizers, make_batches
+from keras_transformer.tasks.preparation import learn_tokenizers, make_batches, make_network
 from keras_transformer.tasks.settings import Settings
 from keras_transformer.tasks.threads import share_cores
-from keras_transformer.training import (
-    CountProgress,
-    MetricsFile,
-    Progress,
-    StopAfter,
-    training_network,
-)
+from keras_transformer.training import CountProgress, MetricsFile, Progress, StopAfter
 
 MINUTES = 3
 
@@ -43,8 +37,7 @@ def train_for(make_model, settings, minutes, folder):
     batches, valid_batches = make_batches(corpus, tokenizers, settings)
     keras.utils.set_random_seed(settings.seed)
     model = make_model(tokenizers[0].vocab_size)
-    network = training_network(model, settings.label_smoothing, parts=parts)
-    compile_network(network, settings)
+    network = make_network(model, settings, parts)
     progress, log = Progress(), Log()
     log.say(f"{type(model).__name__} with {model.count_params():,} parameters")
     show = ShowTraining(progress, batches.steps, log)

@@ -24,6 +24,13 @@ def random_16_bits(shape, seed):
     return tf.reshape(tf.reshape(tf.bitcast(pairs, tf.int16), [-1])[:count], shape)
 
 
+def is_sparse(gradient):
+    """Whether it has only some of the rows of what it is the gradient of."""
+    import tensorflow as tf
+
+    return isinstance(gradient, tf.IndexedSlices)
+
+
 def unknown_zero():
     """A 0 of which a graph does not know that it is one.
 
@@ -32,3 +39,32 @@ def unknown_zero():
     import tensorflow as tf
 
     return tf.compat.v1.placeholder_with_default(tf.constant(0), shape=[])
+
+
+def apply_adam(variable, momentum, velocity, gradient, rate, step, beta_1, beta_2, epsilon):
+    """A step of Adam in one operation: every number is read and written once.
+
+    Args:
+        variable, momentum, velocity: TensorFlow's variables, which are changed.
+        gradient: a tensor.
+        rate: a tensor.
+        step: which step it is, beginning with 1; a tensor.
+        beta_1, beta_2, epsilon: numbers.
+    """
+    import tensorflow as tf
+
+    step, beta_1, beta_2, epsilon, rate = (
+        tf.cast(x, variable.dtype) for x in (step, beta_1, beta_2, epsilon, rate)
+    )
+    tf.raw_ops.ResourceApplyAdam(
+        var=variable.handle,
+        m=momentum.handle,
+        v=velocity.handle,
+        beta1_power=tf.pow(beta_1, step),
+        beta2_power=tf.pow(beta_2, step),
+        lr=rate,
+        beta1=beta_1,
+        beta2=beta_2,
+        epsilon=epsilon,
+        grad=tf.cast(gradient, variable.dtype),
+    )

@@ -4,17 +4,18 @@ import itertools
 import os
 import random
 
-import keras
 import tensorflow as tf
 
 from keras_transformer.data import Batches, PackedBatches, TokenPairs
 from keras_transformer.models import Transformer
 from keras_transformer.text import Tokenizer
 from keras_transformer.training import (
+    Adam,
     InverseSquareRoot,
     ReadyAccuracy,
     ReadyLoss,
     ReadyPerplexity,
+    training_network,
 )
 
 DEFAULT_VOCAB_SIZE = 8000
@@ -107,8 +108,13 @@ def allow_bfloat16():
     os.environ.setdefault("DNNL_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
 
-def compile_network(network, settings):
-    """Gives a training network its loss, optimizer and metrics; the paper's, section 5."""
+def make_network(model, settings, parts=1):
+    """The model's training network, with the paper's optimizer; section 5."""
+    # On a CPU, compiling each shape with XLA takes longer than it saves.
+    compiled = bool(tf.config.list_physical_devices("GPU"))
+    network = training_network(
+        model, settings.label_smoothing, settings.pack, parts, skip_padding=not compiled
+    )
     rate = InverseSquareRoot(
         settings.learning_rate,
         settings.warmup_steps,
@@ -117,7 +123,7 @@ def compile_network(network, settings):
     )
     average = {} if settings.ema is None else {"use_ema": True, "ema_momentum": settings.ema}
     network.compile(
-        keras.optimizers.Adam(
+        Adam(
             rate,
             beta_1=0.9,
             beta_2=0.98,
@@ -128,6 +134,9 @@ def compile_network(network, settings):
         ),
         ReadyLoss(),
         weighted_metrics=[ReadyAccuracy(), ReadyPerplexity()],
-        # On a CPU, compiling each shape with XLA takes longer than it saves.
-        jit_compile="auto" if tf.config.list_physical_devices("GPU") else False,
+        jit_compile="auto" if compiled else False,
     )
+    # Left to the first step, the optimizer would make its variables while that is traced, and
+    # TensorFlow would trace it a second time.
+    network.optimizer.build(network.trainable_variables)
+    return network

@@ -15,17 +15,17 @@ from keras_transformer.tasks.lock import locked
 from keras_transformer.tasks.memory import keep_memory
 from keras_transformer.tasks.preparation import (
     allow_bfloat16,
-    compile_network,
     for_use,
     learn_tokenizers,
     make_batches,
     make_model,
+    make_network,
 )
 from keras_transformer.tasks.resume import check_data, check_versions
 from keras_transformer.tasks.run_folder import RunFolder, check_free
 from keras_transformer.tasks.settings import Settings
 from keras_transformer.tasks.threads import share_cores
-from keras_transformer.training import Progress, load_last_checkpoint, training_network
+from keras_transformer.training import Progress, load_last_checkpoint
 
 LOOK_AT = 1_000  # sentences, to find examples among
 
@@ -63,8 +63,7 @@ def train(out, resume=False, overwrite=False, other_versions=False, **settings):
         keras.utils.set_random_seed(settings.seed)  # only now: a download draws random numbers, too
         model = make_model(settings, tokenizers)
         parts = int(min(parts, *batches[0].batch_sizes, *batches[1].batch_sizes))
-        network = training_network(model, settings.label_smoothing, settings.pack, parts)
-        compile_network(network, settings)
+        network = make_network(model, settings, parts)
         log.say(f"A {settings.size} Transformer with {model.count_params():,} parameters")
         progress = Progress()
         if folder is None:

@@ -1,5 +1,6 @@
 """Loss, metrics, learning rate and the callbacks of a training that can be stopped and resumed."""
 
+from keras_transformer.training.adam import Adam
 from keras_transformer.training.averaging import (
     KeepWeights,
     average_weights,
@@ -23,6 +24,7 @@ from keras_transformer.training.progress import CountProgress, Progress, StopAft
 from keras_transformer.training.schedule import InverseSquareRoot
 
 __all__ = [
+    "Adam",
     "Checkpoints",
     "CountProgress",
     "InverseSquareRoot",

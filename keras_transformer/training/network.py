@@ -7,7 +7,7 @@ from keras_transformer.training.halves import SplitBatch
 from keras_transformer.training.output_loss import OutputLoss
 
 
-def training_network(model, smoothing=0.1, packed=False, parts=1):
+def training_network(model, smoothing=0.1, packed=False, parts=1, skip_padding=False):
     """A Keras model that is trained in place of a `Transformer`, and shares its weights.
 
     It has the labels as one more input and gives three numbers for each token instead of its
@@ -20,13 +20,14 @@ def training_network(model, smoothing=0.1, packed=False, parts=1):
         packed: whether several pairs share a row, see `models.packed`.
         parts: into how many parts a batch is cut. They have nothing to do with each other before
             their gradients are added up, so that a CPU can compute them side by side.
+        skip_padding: whether no logits are computed where the label is padding, see `OutputLoss`.
 
     Returns:
         A Keras model with the inputs of the model and `labels` (B, T), and the output (B, T, 3).
     """
     names = (*(PACKED_INPUTS if packed else ("source", "target")), "labels")
     inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in names}
-    output_loss = OutputLoss(model.projection, smoothing, name="output_loss")
+    output_loss = OutputLoss(model.projection, smoothing, skip_padding, name="output_loss")
 
     def tokens_of(inputs):
         *of_model, labels = (inputs[name] for name in names)

@@ -29,6 +29,8 @@ class OutputLoss(keras.layers.Layer):
         projection: the layer that makes logits of hidden states: a `Dense` without bias, or a
             `PositionalEmbedding`, the matrix of which goes both ways.
         smoothing: see `SmoothedCrossentropy`.
+        skip_padding: whether tokens whose label is 0 are left out, and get zeros. How many are left
+            is different in every batch: not for XLA, and so not for JAX.
 
     Call arguments:
         hidden: (B, T, D).
@@ -39,9 +41,10 @@ class OutputLoss(keras.layers.Layer):
         or wrong. Only the loss has a gradient.
     """
 
-    def __init__(self, projection, smoothing=0.1, **kwargs):
+    def __init__(self, projection, smoothing=0.1, skip_padding=False, **kwargs):
         super().__init__(**{"dtype": "float32", "autocast": False, **kwargs})
         self.projection, self.smoothing = projection, smoothing
+        self.skip_padding = skip_padding
         self.supports_masking = True
 
     def build(self, hidden_shape, labels_shape):
@@ -52,7 +55,14 @@ class OutputLoss(keras.layers.Layer):
         shape = ops.shape(labels)
         hidden = ops.reshape(hidden, (-1, hidden.shape[-1]))
         labels = ops.reshape(ops.cast(labels, "int32"), (-1,))
-        tokens = linear_crossentropy(hidden, output_matrix(self.projection), labels, self.smoothing)
+        matrix = output_matrix(self.projection)
+        if self.skip_padding:
+            (real,) = ops.nonzero(labels)
+            hidden, labels = ops.take(hidden, real, axis=0), ops.take(labels, real, axis=0)
+        tokens = linear_crossentropy(hidden, matrix, labels, self.smoothing)
+        if self.skip_padding:
+            count = shape[0] * shape[1]
+            tokens = ops.scatter(ops.expand_dims(real, 1), tokens, (count, 3))
         return ops.reshape(tokens, (*shape, 3))
 
     def compute_mask(self, hidden, previous_mask=None):

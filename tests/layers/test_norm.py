@@ -26,6 +26,28 @@ def test_masks_go_through_saved_and_loaded(norm, tmp_path):
     assert loaded(random_input())._keras_mask is not None
 
 
+@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="others have Keras's own")
+def test_values_and_gradients_are_those_of_keras():
+    import tensorflow as tf
+
+    random = np.random.default_rng(1)
+    x, weight = (tf.constant(random.normal(size=(2, 3, 8)), "float32") for _ in range(2))
+    ours, theirs = Norm(epsilon=1e-3), keras.layers.LayerNormalization(epsilon=1e-3)
+    gamma, beta = random.normal(1, 0.3, 8), random.normal(size=8)
+    found = []
+    for layer in (ours, theirs):
+        layer.build(x.shape)
+        layer.set_weights([gamma, beta])
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = layer(x)
+            loss = tf.reduce_sum(tf.sin(y) * weight)
+        variables = [v.value for v in layer.trainable_variables]
+        found.append([y, *tape.gradient(loss, [x, *variables])])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, atol=2e-6)
+
+
 def test_half_precision_is_normalised_in_float32():
     x = 300 * random_input()  # whose squares are beyond float16
     half, single = Norm("rms", dtype="mixed_float16"), Norm("rms")

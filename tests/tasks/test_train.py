@@ -16,8 +16,8 @@ from small_run import EPOCHS, SMALL
 from keras_transformer.tasks import RunFolder, Settings, train
 from keras_transformer.tasks.interrupts import StopOnInterrupt
 from keras_transformer.tasks.lock import locked
-from keras_transformer.tasks.preparation import compile_network, make_model
-from keras_transformer.training import Checkpoints, Progress, training_network
+from keras_transformer.tasks.preparation import make_model, make_network
+from keras_transformer.training import Checkpoints, Progress
 
 
 def weights(folder):
@@ -119,8 +119,7 @@ def test_gradients_of_several_batches_are_averaged_before_an_update():
         settings = Settings(data="phrases", accumulate=accumulate, **SMALL)
         keras.utils.set_random_seed(0)
         model = make_model(settings, (SimpleNamespace(vocab_size=30),) * 2)
-        network = training_network(model, parts=2)
-        compile_network(network, settings)
+        network = make_network(model, settings, parts=2)
         # With its own, Adam's first step is of one size for every weight.
         network.optimizer.epsilon = 1.0
         network.run_eagerly = True  # tracing takes longer

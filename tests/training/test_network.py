@@ -44,16 +44,16 @@ def make_batch(pack=False, rows=7):
 
 
 @ON_TENSORFLOW
-@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize(("parts", "skip_padding"), [(1, False), (3, False), (3, True)])
 @pytest.mark.parametrize("tied_output", [True, False])
 @pytest.mark.parametrize("pack", [False, True])
-def test_loss_metrics_and_gradients_are_those_of_the_logits(pack, tied_output, parts):
+def test_loss_metrics_and_gradients_are_those_of_the_logits(pack, tied_output, parts, skip_padding):
     import tensorflow as tf
 
     model = make_model(tied_output=tied_output)
     inputs, labels, weights = make_batch(pack)
     of_logits = packed(model) if pack else model
-    network = training_network(model, 0.1, packed=pack, parts=parts)
+    network = training_network(model, 0.1, pack, parts, skip_padding)
     contestants = (
         (of_logits, inputs, SmoothedCrossentropy(0.1), TokenAccuracy(), Perplexity()),
         (network, {**inputs, "labels": labels}, ReadyLoss(), ReadyAccuracy(), ReadyPerplexity()),
