@@ -8,6 +8,8 @@ import sys
 # Some virtual machines announce AMX and do not allow it: a bfloat16 matmul would kill Python.
 os.environ.setdefault("DNNL_MAX_CPU_ISA", "AVX512_CORE_BF16")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+# The same here as in processes that tests start: numbers are compared bit by bit.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 
 import keras
 import pytest

@@ -29,8 +29,8 @@ class OutputLoss(keras.layers.Layer):
         projection: the layer that makes logits of hidden states: a `Dense` without bias, or a
             `PositionalEmbedding`, the matrix of which goes both ways.
         smoothing: see `SmoothedCrossentropy`.
-        skip_padding: whether tokens whose label is 0 are left out, and get zeros. How many are left
-            is different in every batch: not for XLA, and so not for JAX.
+        skip_padding: whether tokens whose label is 0 are left out and get zeros, the very first one
+            aside. How many are left is different in every batch: not for XLA, and so not for JAX.
 
     Call arguments:
         hidden: (B, T, D).
@@ -57,7 +57,9 @@ class OutputLoss(keras.layers.Layer):
         labels = ops.reshape(ops.cast(labels, "int32"), (-1,))
         matrix = output_matrix(self.projection)
         if self.skip_padding:
-            (real,) = ops.nonzero(labels)
+            # The first one always: nothing at all would have no maximum.
+            first = ops.arange(ops.shape(labels)[0]) == 0
+            (real,) = ops.nonzero(ops.logical_or(labels != 0, first))
             hidden, labels = ops.take(hidden, real, axis=0), ops.take(labels, real, axis=0)
         tokens = linear_crossentropy(hidden, matrix, labels, self.smoothing)
         if self.skip_padding:

@@ -296,3 +296,12 @@ def test_the_installed_command_starts_at_once_and_shows_examples():
         done = subprocess.run([script, name, "--help"], capture_output=True, text=True, check=True)
         assert f"keras-transformer {name} " in done.stdout
         assert "Example" in done.stdout
+
+
+def test_training_is_with_onednn_unless_the_environment_says_no(command, monkeypatch, tmp_path):
+    for given, wanted in ((None, "1"), ("0", "0")):
+        monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", given or "")
+        if given is None:
+            monkeypatch.delenv("TF_ENABLE_ONEDNN_OPTS")
+        code, _, _ = command("train", "--data", tmp_path / "missing.tsv", "--out", tmp_path / "run")
+        assert (code, os.environ["TF_ENABLE_ONEDNN_OPTS"]) == (2, wanted)

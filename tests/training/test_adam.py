@@ -14,7 +14,12 @@ def trained(optimizer, steps=4):
     """A small model after some steps, and the optimizer's variables."""
     keras.utils.set_random_seed(0)
     model = keras.Sequential(
-        [keras.layers.Embedding(7, 4), keras.layers.Flatten(), keras.layers.Dense(3)]
+        [
+            keras.layers.Embedding(7, 4, name="embedding"),
+            keras.layers.Flatten(),
+            keras.layers.Dense(3, name="dense"),
+        ],
+        name="small",
     )
     model.build((None, 5))
     model.compile(optimizer, "mse", jit_compile=False)
