@@ -40,7 +40,7 @@ def test_values_and_gradients_are_those_of_keras():
         layer.set_weights([gamma, beta])
         with tf.GradientTape() as tape:
             tape.watch(x)
-            y = layer(x)
+            y = layer(x, **({"training": True} if layer is ours else {}))
             loss = tf.reduce_sum(tf.sin(y) * weight)
         variables = [v.value for v in layer.trainable_variables]
         found.append([y, *tape.gradient(loss, [x, *variables])])
