@@ -295,7 +295,8 @@ def ours(file, run):
     @tf.function(input_signature=[tf.TensorSpec((None, None), tf.int32)])
     def steps(source):
         start = tf.fill([tf.shape(source)[0]], START)
-        return greedy(model.step, model.start(source), start, STEPS, end_id=-1, shrink=True)
+        step = model.make_step()
+        return greedy(step, model.start(source), start, STEPS, end_id=-1, shrink=True)
 
     return measure(sentences, forced, translate, steps)
 
@@ -305,6 +306,7 @@ def ours_compiled(file, run):
     import tensorflow as tf
 
     from keras_transformer.decoding import greedy
+    from keras_transformer.layers.tensorflow_ops import for_xla
     from keras_transformer.tasks import Translator
     from keras_transformer.text import END, START
 
@@ -319,7 +321,8 @@ def ours_compiled(file, run):
         def decode(source):
             batch, room = source.shape[0], steps or alone.room(source.shape[1])
             start = tf.fill([batch], START)
-            return greedy(model.step, model.start(source, room), start, room, end)[0]
+            with for_xla():
+                return greedy(model.step, model.start(source, room), start, room, end)[0]
 
         return decode
 

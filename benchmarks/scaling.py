@@ -235,7 +235,8 @@ def decoding(max_length):
     )
     def decode(source, steps):
         start = tf.fill([tf.shape(source)[0]], 1)
-        return greedy(model.step, model.start(source), start, steps, end_id=-1, shrink=True)
+        step = model.make_step()
+        return greedy(step, model.start(source), start, steps, end_id=-1, shrink=True)
 
     random = np.random.default_rng(0)
     sources = {

@@ -129,4 +129,25 @@ MUTATIONS = [
         'kv_cache.take_rows(cache["memory"], ops.arange(ops.shape(sentences)[0]))',
         "decoding/test_shrinking.py::test_the_same_sequences",
     ),
+    Mutation(
+        "of equal numbers any are taken",
+        "decoding/likeliest.py",
+        'ops.sort(ops.cast(chosen, "int32"), axis=-1)',
+        'ops.cast(chosen, "int32")',
+        "decoding/test_likeliest.py::test_it_finds_what_sorting_finds",
+    ),
+    Mutation(
+        "columns that are left over are forgotten",
+        "decoding/likeliest.py",
+        "if grouped < columns:",
+        "if False:",
+        "decoding/test_likeliest.py::test_it_finds_what_sorting_finds",
+    ),
+    Mutation(
+        "the groups with the smallest maxima are looked at",
+        "decoding/likeliest.py",
+        "_, chosen = ops.top_k(ops.max(groups, axis=-1), k)",
+        "_, chosen = ops.top_k(-ops.max(groups, axis=-1), k)",
+        "decoding/test_likeliest.py::test_all_of_the_best_may_be_in_one_group",
+    ),
 ]

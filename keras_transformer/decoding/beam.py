@@ -2,6 +2,7 @@
 
 from keras import ops
 
+from keras_transformer.decoding.likeliest import likeliest
 from keras_transformer.decoding.rows import repeat_rows, take_beams, take_rows
 
 IMPOSSIBLE = -1e9  # finite: minus infinity times zero is not a number
@@ -79,14 +80,13 @@ def beam_search(
         logits = ops.cast(ops.squeeze(logits, 1), "float32")
         # The K best continuations of each beam, of which the K best of all are taken.
         width = min(beam_size, logits.shape[-1])
-        best, token = ops.top_k(logits, width)  # (B K, width)
-        best = best - ops.logsumexp(logits, axis=-1, keepdims=True)
+        best, token = likeliest(logits, width)  # (B K, width)
         candidates = ops.reshape(best, (batch, beam_size, width))
         candidates = candidates + ops.expand_dims(log_probabilities, 2)
         candidates = ops.where(ops.expand_dims(open, 2), candidates, IMPOSSIBLE)
         flat = (batch, beam_size * width)
         log_probabilities, chosen = ops.top_k(ops.reshape(candidates, flat), beam_size)  # (B, K)
-        ids = ops.take_along_axis(ops.reshape(ops.cast(token, "int32"), flat), chosen, axis=1)
+        ids = ops.take_along_axis(ops.reshape(token, flat), chosen, axis=1)
         parent = ops.cast(chosen // width, "int32")
         written = ops.take_along_axis(written, ops.expand_dims(parent, 2), axis=1)
         written = ops.where(columns == position, ops.expand_dims(ids, 2), written)

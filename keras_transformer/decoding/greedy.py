@@ -2,6 +2,7 @@
 
 from keras import ops
 
+from keras_transformer.decoding.likeliest import likeliest
 from keras_transformer.decoding.token_by_token import write_tokens
 
 
@@ -29,13 +30,12 @@ def greedy(step, state, start_ids, max_length, end_id, limits=None, pad_id=0, sh
         probability that the model gives each sequence.
     """
 
-    def likeliest(logits, position):
-        # top_k, not argmax: it can be converted to TFLite.
-        logit, best = ops.top_k(logits, 1)
-        return ops.squeeze(best, 1), ops.squeeze(logit, 1)
+    def choose(logits, position):
+        log_probability, best = likeliest(logits, 1)
+        return ops.squeeze(best, 1), ops.squeeze(log_probability, 1)
 
     return write_tokens(
-        likeliest,
+        choose,
         step,
         state,
         start_ids,

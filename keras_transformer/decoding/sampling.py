@@ -53,7 +53,8 @@ def sample(
         possible = ops.sum(ops.cast(probabilities > 0, "int32"), axis=1, keepdims=True)
         index = ops.minimum(index, possible - 1)
         chosen, logit = (ops.take_along_axis(x, index, axis=1) for x in (ids, likeliest))
-        return ops.squeeze(chosen, 1), ops.squeeze(logit, 1)
+        log_probability = logit - ops.logsumexp(logits, axis=-1, keepdims=True)
+        return ops.squeeze(chosen, 1), ops.squeeze(log_probability, 1)
 
     return write_tokens(
         draw, step, state, start_ids, max_length, end_id, limits=limits, pad_id=pad_id

@@ -14,8 +14,8 @@ def write_tokens(
     `keras.ops.while_loop`, over tensors of fixed shapes.
 
     Args:
-        choose: a function `choose(logits, position) -> ids` of logits (B, V) and a scalar position,
-            to the next token of each sequence, (B,), and its logit, (B,).
+        choose: a function of logits (B, V) and a scalar position to the next token of each
+            sequence, (B,), and the logarithm of its probability, (B,).
         step, state, start_ids, max_length, end_id, limits, pad_id, shrink: see `greedy`.
 
     Returns:
@@ -35,8 +35,7 @@ def write_tokens(
     def advance(position, running, limits, ids, written, scores, state):
         logits, state = step(ops.expand_dims(ids, 1), position, state)
         logits = ops.cast(ops.squeeze(logits, 1), "float32")
-        chosen, logit = choose(logits, position)
-        log_probability = logit - ops.logsumexp(logits, axis=-1)
+        chosen, log_probability = choose(logits, position)
         scores = scores + ops.where(running, log_probability, 0.0)
         ids = ops.where(running, ops.cast(chosen, "int32"), pad_id)
         here = ops.logical_and(columns == position, ops.expand_dims(running, 1))

@@ -14,6 +14,7 @@ from tensorflow.python.framework.convert_to_constants import convert_variables_t
 
 from keras_transformer.decoding import greedy
 from keras_transformer.export.translation import LONGER_BY
+from keras_transformer.layers.tensorflow_ops import for_xla
 from keras_transformer.text import END, START
 
 
@@ -47,7 +48,9 @@ class CompiledGreedy:
         source = np.zeros((1, length), "int32")
         source[0, : len(ids)] = ids
         limit = min(len(ids) - 1 + LONGER_BY, self.translation.longest)
-        found, score = (x.numpy()[0] for x in self._for_length(length)(source, np.int32([limit])))
+        # As tensors: for arrays, TensorFlow takes as long as for a step of decoding.
+        arguments = tf.constant(source), tf.constant([limit])
+        found, score = (x.numpy()[0] for x in self._for_length(length)(*arguments))
         found = found.tolist()
         if END in found:
             return found[: found.index(END) + 1], float(score)
@@ -81,7 +84,8 @@ class CompiledGreedy:
             state = model.start(source, room)
             return greedy(model.step, state, ops.full((1,), START), room, END, limits)
 
-        graph = tf.function(search, input_signature=shapes).get_concrete_function()
+        with for_xla():
+            graph = tf.function(search, input_signature=shapes).get_concrete_function()
         # `lower_control_flow` would turn the loop into something that XLA does not take.
         constant = convert_variables_to_constants_v2(graph, lower_control_flow=False)
         compiled = tf.function(

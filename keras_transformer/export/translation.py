@@ -49,13 +49,14 @@ class Translation:
         length = ops.minimum(ops.shape(source)[1] - 1 + LONGER_BY, self.longest)
         state = self.model.start(source, length if self.fixed_shapes else None)
         start = ops.full_like(lengths, START)
+        step = self.model.step
+        if not self.fixed_shapes and hasattr(self.model, "make_step"):
+            step = self.model.make_step()
         if self.beam_size == 1:
-            found = greedy(
-                self.model.step, state, start, length, END, limits, shrink=not self.fixed_shapes
-            )
+            found = greedy(step, state, start, length, END, limits, shrink=not self.fixed_shapes)
             return tuple(ops.expand_dims(x, 1) for x in found)
         return beam_search(
-            self.model.step,
+            step,
             state,
             start,
             length,

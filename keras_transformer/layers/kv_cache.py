@@ -14,7 +14,7 @@ from numbers import Integral
 from keras import ops
 
 from keras_transformer.layers.arguments import check_room
-from keras_transformer.layers.tensorflow_ops import on_tensorflow, unknown_zero
+from keras_transformer.layers.tensorflow_ops import on_tensorflow, unknown_zero, writes_in_place
 
 FIXED, GROWING = ("keys", "values"), ("keys_so_far", "values_so_far")
 
@@ -77,9 +77,9 @@ def write(slots, new, position):
     sizes = (new.shape[2], slots.shape[2])
     if isinstance(position, Integral) and all(isinstance(size, int) for size in sizes):
         check_room(position, sizes[0], cache_length=sizes[1])
-    # Not `ops.slice_update`: on TensorFlow that is an op that XLA compiles for every shape, and
-    # that TF Serving does not have.
     position = ops.cast(position, "int32")
+    if writes_in_place() and new.shape[2] == 1 and len(position.shape) == 0:
+        return ops.slice_update(slots, (0, 0, position, 0), new)
     if len(position.shape) == 1:
         position = ops.reshape(position, (-1, 1, 1))
     slot = ops.arange(ops.shape(slots)[2], dtype="int32")

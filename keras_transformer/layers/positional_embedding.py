@@ -112,6 +112,10 @@ class PositionalEmbedding(keras.layers.Layer):
             x = x + ops.cast(self.position_vectors(positions), x.dtype)
         return self.sum_dropout(x)
 
+    def output_matrix(self):
+        """E^T, (D, V), by which `reverse` multiplies."""
+        return ops.transpose(ops.cast(self.tokens.embeddings, self.compute_dtype))
+
     def _check_ids(self, ids, start):
         dtype = keras.backend.standardize_dtype(ids.dtype)
         if not keras.backend.is_int_dtype(dtype):

@@ -1,11 +1,35 @@
 """What TensorFlow can do faster than Keras lets it, all in one place; layers work without, too."""
 
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 import keras
+
+_is_for_xla = ContextVar("is_for_xla", default=False)
 
 
 def on_tensorflow():
     """Whether the functions here may be called."""
     return keras.backend.backend() == "tensorflow"
+
+
+@contextmanager
+def for_xla():
+    """Within it, layers are traced for code that XLA compiles: they may use what only XLA has."""
+    before = _is_for_xla.set(True)
+    try:
+        yield
+    finally:
+        _is_for_xla.reset(before)
+
+
+def writes_in_place():
+    """Whether `keras.ops.slice_update` writes where it is, as XLA lets it: here, and in JAX.
+
+    Elsewhere on TensorFlow it is an operation that TF Serving does not have, and that compiles
+    something for every new shape.
+    """
+    return keras.backend.backend() == "jax" or _is_for_xla.get()
 
 
 def random_16_bits(shape, seed):

@@ -33,12 +33,14 @@ SOURCE = np.array([[5, 6, 7, 8, END], [9, 10, END, 0, 0], [11, END, 0, 0, 0]])
 TARGET = np.array([[START, 4, 5, 6], [START, 7, 8, 9], [START, 10, 11, 12]])
 
 
+@pytest.mark.parametrize("prepared", [False, True], ids=["step", "make_step"])
 @pytest.mark.parametrize("length", [6, None], ids=["fixed cache", "growing cache"])
-def test_token_by_token_equals_one_pass(model, length):
+def test_token_by_token_equals_one_pass(model, length, prepared):
     state = model.start(SOURCE, length)
+    step = model.make_step() if prepared else model.step
     steps = []
     for position in range(TARGET.shape[1]):
-        logits, state = model.step(TARGET[:, position : position + 1], position, state)
+        logits, state = step(TARGET[:, position : position + 1], position, state)
         steps.append(logits)
     whole = model({"source": SOURCE, "target": TARGET})
     np.testing.assert_allclose(ops.concatenate(steps, axis=1), whole, atol=2e-5)
