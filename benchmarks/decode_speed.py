@@ -369,7 +369,7 @@ def ours_saved(file, saved):
 
 
 def keras_hub(file, run, xla, threads):
-    """KerasHub's layers, cache and samplers; with XLA, lengths are multiples of eight.
+    """KerasHub's layers, cache and samplers; with XLA and beams, lengths are multiples of eight.
 
     Its beams go on after their end token, so that what they find is not always the best.
     """
@@ -387,10 +387,14 @@ def keras_hub(file, run, xla, threads):
     if not xla:
         functions[BEAMS] = translation.function(ROOM, xla, BEAM)
     forced_steps = translation.function(STEPS, xla, stop=False)
+
+    def translate(kind, batches):
+        return in_few_shapes(functions[kind], batches, 8 if xla or kind == BEAMS else 1)
+
     return measure(
         sentences,
         forced,
-        lambda kind, batches: in_few_shapes(functions[kind], batches, 8 if xla else 1),
+        translate,
         lambda x: forced_steps(tf.constant(x)).numpy(),
         tuple(functions),
     )

@@ -80,7 +80,9 @@ class KerasHubTranslation:
                 **options,
             )
 
-        return tf.function(decode, jit_compile=xla, reduce_retracing=not xla)
+        # Its beams do not let the length of the source be unknown.
+        any_shape = not xla and beam_size == 1
+        return tf.function(decode, jit_compile=xla, reduce_retracing=any_shape)
 
     def tutorial_function(self, max_length, xla):
         """The same without a cache: encoder and decoder from the beginning for every token."""
