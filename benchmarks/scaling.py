@@ -34,6 +34,7 @@ AXES = {
 LONGEST, STEPS = 512, 39
 DECODED = (32, 64, 128, 256, 512)
 DECODING_BATCHES = (1, 8)
+REPEATS = 5
 DECODING = "decoding"
 
 
@@ -245,17 +246,13 @@ def decoding(max_length):
     }
 
     def work():
-        figures = {}
-        for batch, source in sources.items():
-            for count in sorted({STEPS, *DECODED}):
-                if count > max_length:
-                    continue
-                seconds = []
-                for _ in range(3):
-                    began = time.perf_counter()
-                    decode(source, tf.constant(count))[0].numpy()
-                    seconds.append(time.perf_counter() - began)
-                figures[batch, count] = min(seconds)
+        counts = [count for count in sorted({STEPS, *DECODED}) if count <= max_length]
+        figures = {(batch, count): math.inf for batch in sources for count in counts}
+        for _, (batch, count) in itertools.product(range(REPEATS), figures):  # in turns
+            began = time.perf_counter()
+            decode(sources[batch], tf.constant(count))[0].numpy()
+            seconds = time.perf_counter() - began
+            figures[batch, count] = min(seconds, figures[batch, count])
         return figures
 
     return work
