@@ -47,7 +47,7 @@ class KerasHubTranslation:
             copy_feed_forward(layer, ours)
             self.decoder.append(layer)
 
-    def function(self, max_length, xla, beam_size=1, stop=True):
+    def function(self, max_length, xla, stop=True):
         """A function of source ids (B, S) to ids (B, max_length + 1), the start token included."""
 
         def decode(source):
@@ -59,30 +59,20 @@ class KerasHubTranslation:
             cache = self.first_cache(prompt, memory, mask)
 
             def next_token(prompt, cache, index):
-                rows = ops.shape(prompt)[0] // batch
-                beams = (ops.repeat(x, rows, axis=0) for x in (memory, mask))
-                token = ops.slice(prompt, [0, index - 1], [ops.shape(prompt)[0], 1])
-                hidden, cache = self.decode_token(token, cache, index - 1, *beams)
+                token = ops.slice(prompt, [0, index - 1], [batch, 1])
+                hidden, cache = self.decode_token(token, cache, index - 1, memory, mask)
                 logits = self.embedding.token_embedding(hidden, reverse=True)
                 return ops.squeeze(logits, 1), ops.squeeze(hidden, 1), cache
 
-            if beam_size == 1:
-                sampler, options = keras_hub.samplers.GreedySampler(), {}
-            else:
-                sampler = keras_hub.samplers.BeamSampler(num_beams=beam_size)
-                options = {"hidden_states": ops.zeros((batch, max_length + 1, self.dim))}
-            return sampler(
+            return keras_hub.samplers.GreedySampler()(
                 next=next_token,
                 prompt=prompt,
                 cache=cache,
                 index=1,
                 stop_token_ids=[END] if stop else None,
-                **options,
             )
 
-        # Its beams do not let the length of the source be unknown.
-        any_shape = not xla and beam_size == 1
-        return tf.function(decode, jit_compile=xla, reduce_retracing=any_shape)
+        return tf.function(decode, jit_compile=xla, reduce_retracing=not xla)
 
     def tutorial_function(self, max_length, xla):
         """The same without a cache: encoder and decoder from the beginning for every token."""
