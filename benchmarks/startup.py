@@ -76,13 +76,13 @@ def main(run, rounds, out):
     for number in range(rounds):
         for name, code in IMPORTS.items():
             note(name, process(code)[0])
-        whole, times = process(FIRST_STEP)
-        note("training: until the first step is done", whole)
+        _, times = process(FIRST_STEP)
         for part, seconds in zip(FIRST_STEP_PARTS, times, strict=False):
             note(f"training: {part}", seconds)
-        # The first step of a shape less the second of the same.
-        new_shapes = [max(0.0, times[i] - times[i + 1]) for i in (4, 6)]
-        note("training: a further shape of batch", sum(new_shapes) / len(new_shapes))
+        # The first step of a shape less the second of the same. With the second shape the graph is
+        # made again, for any shape.
+        for name, i in (("second", 4), ("third", 6)):
+            note(f"training: the {name} shape of batch", max(0.0, times[i] - times[i + 1]))
         for kind, beam in (("greedy", "1"), ("beam 5", "5")):
             whole, times = process(FIRST_TRANSLATION, str(run), beam)
             note(f"translating, {kind}: until the first translation", whole)
