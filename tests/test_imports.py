@@ -19,6 +19,7 @@ MAY_IMPORT = {
         "ai_edge_litert",
         "decoding",
         "files",
+        "layers",
         "models",
         "tensorflow",
         "tensorflow_serving",
