@@ -134,14 +134,14 @@ MUTATIONS = [
         "decoding/likeliest.py",
         'ops.sort(ops.cast(chosen, "int32"), axis=-1)',
         'ops.cast(chosen, "int32")',
-        "decoding/test_likeliest.py::test_it_finds_what_sorting_finds",
+        "decoding/test_likeliest.py::test_of_equal_numbers_the_first_are_taken",
     ),
     Mutation(
         "columns that are left over are forgotten",
         "decoding/likeliest.py",
         "if grouped < columns:",
         "if False:",
-        "decoding/test_likeliest.py::test_it_finds_what_sorting_finds",
+        "decoding/test_likeliest.py::test_what_is_left_over_counts",
     ),
     Mutation(
         "the groups with the smallest maxima are looked at",

@@ -28,6 +28,20 @@ def test_all_of_the_best_may_be_in_one_group():
     assert np.array(top_k(x, 5)[1]).tolist() == [[18, 20, 21, 19, 17]]
 
 
+def test_of_equal_numbers_the_first_are_taken():
+    x = np.zeros((1, LARGE), "float32")
+    x[0, 4000:4002] = [2, 1]
+    x[0, 10] = 1  # in a group with a smaller maximum
+    assert np.array(top_k(x, 2)[1]).tolist() == [[4000, 10]]
+
+
+def test_what_is_left_over_counts():
+    x = np.zeros((2, 4801), "float32")
+    x[0, 4800] = x[1, 7] = 1
+    x[1, 4800] = 2
+    assert np.array(top_k(x, 2)[1]).tolist() == [[4800, 0], [4800, 7]]
+
+
 @pytest.mark.parametrize("columns", [10, LARGE])
 def test_probabilities_are_those_of_a_softmax(columns):
     logits = np.random.default_rng(1).normal(scale=30, size=(4, columns)).astype("float32")
