@@ -48,7 +48,7 @@ class CompiledGreedy:
         source = np.zeros((1, length), "int32")
         source[0, : len(ids)] = ids
         limit = min(len(ids) - 1 + LONGER_BY, self.translation.longest)
-        # As tensors: for arrays, TensorFlow takes as long as for a step of decoding.
+        # As tensors: arrays would cost a tenth of a millisecond.
         arguments = tf.constant(source), tf.constant([limit])
         found, score = (x.numpy()[0] for x in self._for_length(length)(*arguments))
         found = found.tolist()

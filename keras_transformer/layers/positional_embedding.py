@@ -113,7 +113,9 @@ class PositionalEmbedding(keras.layers.Layer):
         return self.sum_dropout(x)
 
     def output_matrix(self):
-        """E^T, (D, V), by which `reverse` multiplies."""
+        """E^T, (D, V), by which `reverse` multiplies; None if it is quantized."""
+        if self.tokens.quantization_mode is not None:
+            return None
         return ops.transpose(ops.cast(self.tokens.embeddings, self.compute_dtype))
 
     def _check_ids(self, ids, start):

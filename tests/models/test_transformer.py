@@ -46,6 +46,30 @@ def test_token_by_token_equals_one_pass(model, length, prepared):
     np.testing.assert_allclose(ops.concatenate(steps, axis=1), whole, atol=2e-5)
 
 
+def test_a_quantized_or_adapted_model_makes_its_steps_as_well():
+    for change in (quantize_embedding, adapt_embedding):
+        model = make_model()
+        model({"source": SOURCE, "target": TARGET})
+        change(model)
+        state = model.start(SOURCE, 6)
+        wanted, found = (
+            step(TARGET[:, :1], 0, state)[0] for step in (model.step, model.make_step())
+        )
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
+def quantize_embedding(model):
+    """Integers and scales in place of the matrix."""
+    model.target_embedding.tokens.quantize("int8")
+
+
+def adapt_embedding(model):
+    """Low-rank changes of the embedding, which count in the output as well."""
+    tokens = model.target_embedding.tokens
+    tokens.enable_lora(2)
+    tokens.lora_embeddings_b.assign(np.ones(tokens.lora_embeddings_b.shape))
+
+
 @pytest.mark.parametrize("positions", ["sine", "learned", "rotary", "alibi", "relative"])
 def test_every_kind_of_positions_knows_the_order(positions):
     model = make_model(positions=positions)
