@@ -304,41 +304,32 @@ def ours(file, run):
 
 
 def ours_compiled(file, run):
-    """Our decoders, compiled by XLA for a few shapes: single sentences as `Translator` has it."""
+    """Our `Translator`'s decoders, compiled by XLA for a few shapes, two batches side by side."""
+    from concurrent.futures import ThreadPoolExecutor
+
     import tensorflow as tf
 
     from keras_transformer.decoding import greedy
     from keras_transformer.layers.tensorflow_ops import for_xla
     from keras_transformer.tasks import Translator
-    from keras_transformer.text import END, START
+    from keras_transformer.text import START
 
     sentences, forced = read_ids(file)
     translator = Translator.load(run, compiled=True)
-    model, alone = translator.model, translator.decode_alone
+    pool = ThreadPoolExecutor(translator.workers)
 
-    def decoder(steps, end):
-        """Greedy decoding of any shape, each compiled when it comes."""
-
-        @tf.function(jit_compile=True)
-        def decode(source):
-            batch, room = source.shape[0], steps or alone.room(source.shape[1])
-            start = tf.fill([batch], START)
-            with for_xla():
-                return greedy(model.step, model.start(source, room), start, room, end)[0]
-
-        return decode
-
-    decode, forced_steps = decoder(None, END), decoder(STEPS, -1)
+    def one(batch):
+        return [until_end(ids) for ids, _ in translator.compiled(batch)]
 
     def translate(kind, batches):
-        if len(batches[0]) == 1:
-            return [[until_end(alone(sentence)[0])] for (sentence,) in batches]
-        found = []
-        for batch in batches:
-            full = batch + [batch[-1]] * (len(batches[0]) - len(batch))  # no further shape
-            rows = decode(tf.constant(pad(full, 8))).numpy()
-            found.append([until_end(row) for row in rows[: len(batch)]])
-        return found
+        alone = len(batches[0]) == 1
+        return list(map(one, batches) if alone else pool.map(one, batches))
+
+    @tf.function(jit_compile=True)
+    def forced_steps(source):
+        model, start = translator.model, tf.fill([source.shape[0]], START)
+        with for_xla():
+            return greedy(model.step, model.start(source, STEPS), start, STEPS, end_id=-1)[0]
 
     def steps(source):
         forced_steps(tf.constant(source)).numpy()

@@ -6,14 +6,14 @@ MUTATIONS = [
     Mutation(
         "the loop goes on after all have ended",
         "decoding/token_by_token.py",
-        "ops.logical_and(position < max_length, ops.any(running))",
-        "position < max_length",
+        "ops.logical_and(position < self.max_length, ops.any(running))",
+        "position < self.max_length",
         "decoding/test_decoders.py::test_it_stops_when_all_have_ended",
     ),
     Mutation(
         "what comes after the end is written",
         "decoding/token_by_token.py",
-        "running = ops.logical_and(running, ids != end_id)",
+        "running = ops.logical_and(running, ids != self.end_id)",
         "pass",
         "decoding/test_decoders.py::test_it_writes_what_the_model_wants_and_stops_at_the_end",
     ),

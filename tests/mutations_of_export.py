@@ -95,11 +95,18 @@ MUTATIONS = [
         "server/test_server.py::test_a_new_version_is_taken_up_and_a_broken_one_refused",
     ),
     Mutation(
-        "a translation that does not fit the compiled code is cut",
+        "a translation that needs more room in the compiled code gets none in the cache",
+        "layers/kv_cache.py",
+        "more = length - cache[FIXED[0]].shape[2]",
+        "more = 0",
+        "export/test_compiled.py::test_a_translation_gets_more_room_when_it_needs_it",
+    ),
+    Mutation(
+        "sentences that go on in a smaller batch are not those that are left",
         "export/compiled.py",
-        "if limit <= len(found) else None",
-        "",
-        "export/test_compiled.py::test_a_translation_that_does_not_fit_is_left_to_the_graph",
+        'np.argsort(~running, kind="stable")',
+        'np.argsort(running, kind="stable")',
+        "export/test_compiled.py::test_a_batch_is_translated_as_in_a_graph",
     ),
     Mutation(
         "compiled sentences are not padded",

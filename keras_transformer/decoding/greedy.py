@@ -29,13 +29,8 @@ def greedy(step, state, start_ids, max_length, end_id, limits=None, pad_id=0, sh
         Ids, (B, max_length), without the start token; and scores, (B,), the logarithm of the
         probability that the model gives each sequence.
     """
-
-    def choose(logits, position):
-        log_probability, best = likeliest(logits, 1)
-        return ops.squeeze(best, 1), ops.squeeze(log_probability, 1)
-
     return write_tokens(
-        choose,
+        choose_likeliest,
         step,
         state,
         start_ids,
@@ -45,3 +40,9 @@ def greedy(step, state, start_ids, max_length, end_id, limits=None, pad_id=0, sh
         pad_id=pad_id,
         shrink=shrink,
     )
+
+
+def choose_likeliest(logits, position):
+    """The likeliest token of each row, (B,), and the logarithm of its probability, (B,)."""
+    log_probability, best = likeliest(logits, 1)
+    return ops.squeeze(best, 1), ops.squeeze(log_probability, 1)

@@ -1,27 +1,35 @@
-"""Translating one sentence at a time with code that XLA has compiled for its length.
+"""Greedy decoding with code that XLA has compiled for a few shapes.
 
-A plain graph spends most of a decoding step on finding out which small operation comes next; with
-one sentence in the batch, several times as much as on computing. XLA makes one piece of code of the
-whole loop, for one length of the source: sentences are padded to a few lengths.
+A plain graph spends much of a decoding step on finding out which small operation comes next, and
+passes large tensors through memory between them; with one sentence in the batch that is most of the
+time. XLA makes one piece of code of the whole loop, for one number of sentences and one length of
+the source: batches are padded to a few of each.
 """
 
 import threading
 
+import keras
 import numpy as np
 import tensorflow as tf
 from keras import ops
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
-from keras_transformer.decoding import greedy
+from keras_transformer.decoding.greedy import choose_likeliest
+from keras_transformer.decoding.rows import take_rows
+from keras_transformer.decoding.token_by_token import Writing
 from keras_transformer.export.translation import LONGER_BY
 from keras_transformer.layers.tensorflow_ops import for_xla
 from keras_transformer.text import END, START
 
+# Numbers of sentences there is code for. When most sentences of a batch have ended, the others go
+# on in a smaller one; with more sizes in between, moving them costs what it saves.
+SIZES = (1, 8, 32, 64)
+
 
 class CompiledGreedy:
-    """Greedy decoding of single sentences; finds what `Translation.search` finds.
+    """Greedy decoding; finds what `Translation.search` finds.
 
-    Every length is compiled when it first occurs, which takes seconds, and with the weights the
+    Every shape is compiled when it first occurs, which takes seconds, and with the weights the
     model has then: as constants, they need not be looked up for every sentence.
 
     Args:
@@ -31,35 +39,56 @@ class CompiledGreedy:
     def __init__(self, translation):
         if translation.beam_size != 1:
             raise ValueError(
-                "Only greedy decoding is compiled for single sentences. "
-                f"Received: beam_size={translation.beam_size}"
+                f"Only greedy decoding is compiled. Received: beam_size={translation.beam_size}"
             )
         self.translation = translation
         self.compiled, self.one_at_a_time = {}, threading.Lock()
 
-    def __call__(self, ids):
-        """Source ids, a list with the end token, to those of the translation and its score.
+    def __call__(self, sentences):
+        """Source ids of sentences to those of their translations.
+
+        Args:
+            sentences: lists of ids with the end token, best of similar length.
 
         Returns:
-            A list of ids with the end token, and a number; or None if the translation is so long
-            that it does not fit into the compiled code's room.
+            For each a list of ids, with the end token if it came, and its score.
         """
-        length = self.padded_length(len(ids))
-        source = np.zeros((1, length), "int32")
-        source[0, : len(ids)] = ids
-        limit = min(len(ids) - 1 + LONGER_BY, self.translation.longest)
-        # As tensors: arrays would cost a tenth of a millisecond.
-        arguments = tf.constant(source), tf.constant([limit])
-        found, score = (x.numpy()[0] for x in self._for_length(length)(*arguments))
-        found = found.tolist()
-        if END in found:
-            return found[: found.index(END) + 1], float(score)
-        return (found[:limit], float(score)) if limit <= len(found) else None
+        most = SIZES[-1]
+        parts = [sentences[i : i + most] for i in range(0, len(sentences), most)]
+        return [found for part in parts for found in self._decode(part)]
 
-    def warm_up(self, longest):
-        """Compiles the code for all sentences of at most so many tokens, the end token included."""
+    def _decode(self, sentences):
+        size, length = size_for(len(sentences)), self.padded_length(max(map(len, sentences)))
+        source, limits = np.zeros((size, length), "int32"), np.zeros(size, "int32")
+        for i, ids in enumerate(sentences):
+            source[i, : len(ids)] = ids
+            limits[i] = min(len(ids) - 1 + LONGER_BY, self.translation.longest)
+        found, rows = [None] * size, np.arange(size)
+        code = self._begin(size, length)
+        # As tensors: arrays would cost a tenth of a millisecond.
+        loop = code(tf.constant(source), tf.constant(limits))
+        while True:
+            running, written, scores = (loop[i].numpy() for i in (1, 4, 5))
+            for row, ids, score in zip(rows, written.tolist(), scores.tolist(), strict=True):
+                found[row] = until_end(ids), score
+            if not running.any():
+                return found[: len(sentences)]
+            code = self._go_on(code.variables, size_for(np.count_nonzero(running)), length)
+            taken = np.argsort(~running, kind="stable")[: code.size].astype("int32")
+            loop, rows = code(tf.constant(taken), *loop), rows[taken]
+
+    def warm_up(self, longest, sentences=1):
+        """Compiles the code for so many sentences, of so many tokens with the end token, at most.
+
+        Args:
+            longest: of the sources.
+            sentences: at a time.
+        """
         for length in sorted({self.padded_length(n) for n in range(1, longest + 1)}):
-            self._for_length(length)
+            size = size_for(min(sentences, SIZES[-1]))
+            code = self._begin(size, length)
+            while size := next_smaller(size):
+                code = self._go_on(code.variables, size, length)
 
     def padded_length(self, length):
         """The length that a sentence of so many tokens is padded to."""
@@ -67,31 +96,107 @@ class CompiledGreedy:
         return min(-(-length // step) * step, self.translation.longest)
 
     def room(self, length):
-        """For how many tokens there is room when the source has this padded length."""
-        return min(length + length // 2 + 8, self.translation.longest)
+        """For how many tokens there is room at first when the source has this padded length."""
+        return min(length + length // 2 + 8, self.most_room(length))
 
-    def _for_length(self, length):
-        with self.one_at_a_time:
-            if length not in self.compiled:
-                self.compiled[length] = self._compile(length)
-            return self.compiled[length]
+    def most_room(self, length):
+        """For how many tokens there is room for the last few sentences: for all there may be."""
+        return min(length + LONGER_BY, self.translation.longest)
 
-    def _compile(self, length):
-        model, room = self.translation.model, self.room(length)
-        shapes = [tf.TensorSpec((1, length), tf.int32), tf.TensorSpec((1,), tf.int32)]
+    def _begin(self, size, length):
+        """From sources and limits to the loop's variables when it is time for another size."""
 
-        def search(source, limits):
-            state = model.start(source, room)
-            return greedy(model.step, state, ops.full((1,), START), room, END, limits)
+        def begin(source, limits):
+            writing = self._writing(self.room(length))
+            state = self.translation.model.start(source, writing.max_length)
+            loop = writing.begin(state, ops.full((size,), START), limits)
+            return writing.go_on(loop, next_smaller(size))
 
+        specs = [tf.TensorSpec((size, length), tf.int32), tf.TensorSpec((size,), tf.int32)]
+        return self._compiled((size, length), begin, specs)
+
+    def _go_on(self, variables, size, length):
+        """From the loop's variables to those at this size, of some of the rows.
+
+        The last few sentences get more room; and so do those that have used up theirs, which is
+        why they are not fewer yet.
+        """
+        before, room = variables[4].shape
+        more = size == before or not next_smaller(size)
+        writing = self._writing(self.most_room(length) if more else room)
+        enlarge = getattr(self.translation.model, "enlarge", lambda state, length: state)
+
+        def go_on(rows, *flat):
+            loop = keras.tree.pack_sequence_as(variables, list(flat))
+            *loop, written, scores, state = take_rows(loop, rows)
+            written = ops.pad(written, ((0, 0), (0, writing.max_length - room)))
+            loop = (*loop, written, scores, enlarge(state, writing.max_length))
+            return writing.go_on(loop, next_smaller(size))
+
+        specs = [tf.TensorSpec((size,), tf.int32), *keras.tree.flatten(variables)]
+        return self._compiled((before, room, size, length), go_on, specs)
+
+    def _writing(self, room):
+        return Writing(choose_likeliest, self.translation.model.step, room, END)
+
+    def _compiled(self, key, function, specs):
+        if key not in self.compiled:
+            with self.one_at_a_time:
+                if key not in self.compiled:
+                    self.compiled[key] = Compiled(function, specs)
+        return self.compiled[key]
+
+
+class Compiled:
+    """A function of tensors as XLA's code, with the values that variables have now.
+
+    Args:
+        function: of tensors to a nest of tensors.
+        specs: of the tensors.
+
+    Attributes:
+        variables: the nest, of specs.
+        size: the first dimension of the first tensor.
+    """
+
+    def __init__(self, function, specs):
+        self.size = specs[0].shape[0]
         with for_xla():
-            graph = tf.function(search, input_signature=shapes).get_concrete_function()
+            graph = tf.function(function, input_signature=specs).get_concrete_function()
+        self.variables = keras.tree.map_structure(
+            lambda x: tf.TensorSpec(x.shape, x.dtype), graph.structured_outputs
+        )
         # `lower_control_flow` would turn the loop into something that XLA does not take.
         constant = convert_variables_to_constants_v2(graph, lower_control_flow=False)
-        compiled = tf.function(
-            lambda source, limits: constant(source, limits),
-            input_signature=shapes,
-            jit_compile=True,
+        self.call = tf.function(
+            lambda *tensors: constant(*tensors), input_signature=specs, jit_compile=True
         ).get_concrete_function()
-        compiled(tf.fill([1, length], END), tf.ones([1], tf.int32))  # compiles it
-        return compiled
+        self(*(tf.zeros(spec.shape, spec.dtype) for spec in specs))  # compiles it
+
+    def __call__(self, *tensors):
+        """The nest's tensors, one after the other."""
+        return self.call(*tensors)
+
+
+def size_for(count):
+    """The size of batch that so many sentences are decoded in."""
+    return next(size for size in SIZES if size >= count)
+
+
+def next_smaller(size):
+    """The size in which a batch of this size goes on; 0 if it stays as it is to the end.
+
+    >>> [next_smaller(size) for size in SIZES]
+    [0, 0, 8, 32]
+    """
+    return max((smaller for smaller in SIZES if 1 < smaller < size), default=0)
+
+
+def until_end(ids):
+    """Ids up to the end token, or to the padding after the last one there was room for."""
+    for i, token in enumerate(ids):
+        if token == END:
+            return ids[: i + 1]
+        if token == 0:
+            return ids[:i]
+    return ids

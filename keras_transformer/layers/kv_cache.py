@@ -90,6 +90,16 @@ def write(slots, new, position):
     return ops.where(here, new, slots)
 
 
+def enlarge(cache, length):
+    """A cache of a fixed shape, with so many slots, more than before; one that grows as it is."""
+    if grows(cache):
+        return cache
+    more = length - cache[FIXED[0]].shape[2]
+    return {
+        name: ops.pad(slots, ((0, 0), (0, 0), (0, more), (0, 0))) for name, slots in cache.items()
+    }
+
+
 def take_rows(cache, rows):
     """The cache with these rows, (N,), of the batch: what a beam search goes on with."""
     return {name: ops.take(slots, rows, axis=0) for name, slots in cache.items()}

@@ -233,6 +233,10 @@ class Transformer(keras.Model):
         matrix = self.target_embedding.output_matrix() if self.arguments["tied_output"] else None
         return self.step if matrix is None else partial(self.step, output=matrix)
 
+    def enlarge(self, state, length):
+        """The state with room for so many tokens, more than `start` was told."""
+        return [{**cache, "self": kv_cache.enlarge(cache["self"], length)} for cache in state]
+
     def reorder(self, state, rows):
         """The state with other rows, (N,), for `decoding.beam_search`.
 

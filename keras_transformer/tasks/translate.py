@@ -32,9 +32,9 @@ class Translator:
         batch_size: lines of a batch, at most.
         batch_tokens: source positions of a batch, those of all beams together, at most.
         workers: how many batches are decoded side by side.
-        compiled: whether lines that come alone are decoded with code that XLA compiles for their
-            length, see `export.CompiledGreedy`: several times faster, after seconds of compiling
-            for each of a few lengths. Greedy only.
+        compiled: whether to decode with code that XLA compiles for a few shapes of batches, see
+            `export.CompiledGreedy`: faster, for lines that come alone several times, after seconds
+            of compiling for each shape. Greedy only.
 
     Attributes:
         decode: the traced function, (B, S) source ids to (B, n_best, L) target ids and scores.
@@ -57,7 +57,7 @@ class Translator:
         self.translation = Translation(model, tokenizers, beam_size, alpha)
         self.batch_size, self.batch_tokens = batch_size, batch_tokens // beam_size
         self.workers = workers
-        self.decode_alone = CompiledGreedy(self.translation) if compiled else None
+        self.compiled = CompiledGreedy(self.translation) if compiled else None
         self.longest = self.translation.longest
         self.decode = tf.function(
             lambda source: self.translation.search_n_best(source, n_best),
@@ -132,11 +132,13 @@ class Translator:
                 pool.shutdown(wait=False, cancel_futures=True)  # where somebody has interrupted
 
     def _decode_batch(self, pieces):
-        if self.decode_alone is not None and len(pieces) == 1:
-            found = self.decode_alone([*pieces[0], END])
-            if found is not None:
-                ids, score = found
-                return [[(score, self.tokenizers[1].decode([ids])[0])]]
+        if self.compiled is None:
+            return self._decode_in_graph(pieces)
+        found = self.compiled([[*piece, END] for piece in pieces])
+        texts = self.tokenizers[1].decode([ids for ids, _ in found])
+        return [[(score, text)] for (_, score), text in zip(found, texts, strict=True)]
+
+    def _decode_in_graph(self, pieces):
         source = np.zeros((len(pieces), max(map(len, pieces)) + 1), "int32")
         for row, piece in zip(source, pieces, strict=True):
             row[: len(piece)], row[len(piece)] = piece, END

@@ -1,50 +1,81 @@
-"""Single sentences by compiled code: the same translations as in a graph."""
+"""Sentences by compiled code: the same translations as in a graph."""
 
 import numpy as np
 import pytest
 
 from keras_transformer.data import phrases
-from keras_transformer.export import CompiledGreedy, Translation
+from keras_transformer.export import CompiledGreedy, Translation, compiled
 from keras_transformer.tasks import RunFolder, Translator
 
 
 @pytest.fixture
 def lines():
-    short = [source for source, _ in phrases(count=20, held_out=0)[0]][:4]
-    return [*short, ""]
+    return [*[source for source, _ in phrases(count=20, held_out=0)[0]][:4], ""]
+
+
+@pytest.fixture
+def few_sizes(monkeypatch):
+    """Batches of four that go on as two: stages with little to compile."""
+    monkeypatch.setattr(compiled, "SIZES", (1, 2, 4))
+
+
+def assert_equal(found, wanted):
+    for of_line, wanted_of_line in zip(found, wanted, strict=True):
+        assert [text for _, text in of_line] == [text for _, text in wanted_of_line]
+        np.testing.assert_allclose(
+            [score for score, _ in of_line], [score for score, _ in wanted_of_line], rtol=1e-4
+        )
 
 
 def test_a_line_alone_is_translated_as_in_a_graph(trained, lines):
-    compiled, graph = Translator.load(trained, compiled=True), Translator.load(trained)
-    alone = [compiled.n_best([line])[0] for line in lines]
-    for found, wanted in zip(alone, [graph.n_best([line])[0] for line in lines], strict=True):
-        assert [text for _, text in found] == [text for _, text in wanted]
-        np.testing.assert_allclose([s for s, _ in found], [s for s, _ in wanted], rtol=1e-4)
-    lengths = [len(ids) + 1 for ids in compiled.tokenizers[0].encode(lines) if ids]
-    padded = {compiled.decode_alone.padded_length(length) for length in lengths}
-    assert set(compiled.decode_alone.compiled) == padded
+    translator, graph = Translator.load(trained, compiled=True), Translator.load(trained)
+    alone = [translator.n_best([line])[0] for line in lines]
+    assert_equal(alone, [graph.n_best([line])[0] for line in lines])
+    lengths = [len(ids) + 1 for ids in translator.tokenizers[0].encode(lines) if ids]
+    padded = {translator.compiled.padded_length(length) for length in lengths}
+    assert {(1, length) for length in padded} <= set(translator.compiled.compiled)
     # The graph was not needed.
-    assert compiled.decode.experimental_get_tracing_count() == 0
+    assert translator.decode.experimental_get_tracing_count() == 0
     assert len({text for best in alone for _, text in best}) > 2
 
 
-def test_a_translation_that_does_not_fit_is_left_to_the_graph(trained, lines, monkeypatch):
-    wanted = Translator.load(trained)(lines[:1])
+def test_a_batch_is_translated_as_in_a_graph(trained, lines, few_sizes):
+    translator = Translator.load(trained, compiled=True)
+    wanted = Translator.load(trained).n_best(lines)
+    assert_equal(translator.n_best(lines), wanted)
+    # Four lines together, of which two go on by themselves.
+    moved = {(key[0], key[2]) for key in translator.compiled.compiled if len(key) == 4}
+    assert (4, 2) in moved
+    assert translator.decode.experimental_get_tracing_count() == 0
+
+
+def test_a_translation_gets_more_room_when_it_needs_it(trained, lines, few_sizes, monkeypatch):
+    wanted = Translator.load(trained).n_best(lines)
     monkeypatch.setattr(CompiledGreedy, "room", lambda self, length: 2)
-    compiled = Translator.load(trained, compiled=True)
-    assert compiled.decode_alone(compiled.tokenizers[0].encode(lines[:1])[0] + [2]) is None
-    assert compiled(lines[:1]) == wanted
+    translator = Translator.load(trained, compiled=True)
+    assert_equal(translator.n_best(lines), wanted)
+    # None of the four has ended after two tokens, so the four go on together.
+    moved = {(key[0], key[2]) for key in translator.compiled.compiled if len(key) == 4}
+    assert (4, 4) in moved
+    assert max(len(text.split()) for best in wanted for _, text in best) > 2
 
 
 def test_lengths_are_few_and_within_what_the_model_can_read(trained, monkeypatch):
-    monkeypatch.setattr(CompiledGreedy, "_compile", lambda self, length: f"for {length}")
+    monkeypatch.setattr(CompiledGreedy, "_begin", lambda self, *shape: made.append(shape))
     folder = RunFolder(trained)
-    compiled = CompiledGreedy(Translation(folder.load_model(), folder.tokenizers()))
-    assert [compiled.padded_length(n) for n in (1, 8, 9, 64, 65)] == [8, 8, 16, 64, 128]
-    longest = compiled.translation.longest
-    assert compiled.padded_length(longest) == compiled.room(longest) == longest
-    compiled.warm_up(9)
-    assert compiled.compiled == {8: "for 8", 16: "for 16"}
+    greedy, made = CompiledGreedy(Translation(folder.load_model(), folder.tokenizers())), []
+    assert [greedy.padded_length(n) for n in (1, 8, 9, 64, 65)] == [8, 8, 16, 64, 128]
+    longest = greedy.translation.longest
+    assert greedy.padded_length(longest) == longest
+    assert all(greedy.room(n) <= greedy.most_room(n) <= longest for n in (8, 64, 128, longest))
+    greedy.warm_up(9)
+    assert made == [(1, 8), (1, 16)]
+
+
+def test_warming_up_for_batches_compiles_all_their_sizes(trained, few_sizes):
+    greedy = Translator.load(trained, compiled=True).compiled
+    greedy.warm_up(8, sentences=4)
+    assert set(greedy.compiled) == {(4, 8), (4, greedy.room(8), 2, 8)}
 
 
 def test_a_beam_is_not_compiled(trained):
