@@ -222,7 +222,7 @@ def decoding(max_length):
     from keras_transformer.tasks.memory import keep_memory
     from keras_transformer.tasks.threads import share_cores
 
-    keep_memory()
+    keep_memory(together=False)
     share_cores()
     import tensorflow as tf
 

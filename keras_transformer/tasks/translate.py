@@ -77,7 +77,7 @@ class Translator:
             weights: which of its models, see `RunFolder.load_model`.
             **options: of the `Translator`.
         """
-        keep_memory()
+        keep_memory(together=False)
         if "workers" not in options:
             options["workers"] = share_cores()
         folder = RunFolder(run)
