@@ -18,6 +18,14 @@ WORDS = [
     "œuf",
     "naïve",
     "1234",
+    "mountain",
+    "kitchen",
+    "window",
+    "children",
+    "jumping",
+    "yellow",
+    "playing",
+    "bicycle",
 ]
 
 
@@ -47,7 +55,8 @@ def tokenizer(request, kind):
     return learn(kind=kind, normalization=request.param)
 
 
-def learn(vocab_size=297, **options):
+def learn(vocab_size=302, **options):
+    # Well within the 312 pieces "unigram" finds: another CPU found two fewer in one text.
     return Tokenizer.learn(sentences(500), vocab_size=vocab_size, **options)
 
 
@@ -97,7 +106,7 @@ def test_a_tokenizer_comes_back_from_its_file(tokenizer, tmp_path):
     path = tmp_path / "tokenizer.model"
     path.write_bytes(tokenizer.model)
     loaded = Tokenizer.load(path)
-    assert loaded.vocab_size == tokenizer.vocab_size == 297
+    assert loaded.vocab_size == tokenizer.vocab_size == 302
     assert loaded.encode("the red house") == tokenizer.encode("the red house")
 
 
