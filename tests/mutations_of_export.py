@@ -115,4 +115,11 @@ MUTATIONS = [
         "return length",
         "export/test_compiled.py::test_lengths_are_few_and_within_what_the_model_can_read",
     ),
+    Mutation(
+        "a sentence alone that used up its room is left unfinished",
+        "export/compiled.py",
+        "loop = self._begin(size, length, self.most_room(length))(source, limits)",
+        "loop = (*loop[:1], loop[1] & False, *loop[2:])",
+        "export/test_compiled.py::test_a_line_alone_gets_more_room_when_it_needs_it",
+    ),
 ]

@@ -346,4 +346,11 @@ MUTATIONS = [
         "(up - normalized * along)",
         "layers/test_norm.py::test_values_and_gradients_are_those_of_keras",
     ),
+    Mutation(
+        "the values of a sentence alone are all weighted alike in compiled code",
+        "layers/attention.py",
+        "ops.swapaxes(weights, -1, -2) * value",
+        "ops.mean(weights, axis=-1, keepdims=True) * value",
+        "layers/test_attention.py::test_one_row_traced_for_xla_gets_what_it_gets_elsewhere",
+    ),
 ]

@@ -64,16 +64,23 @@ class CompiledGreedy:
             source[i, : len(ids)] = ids
             limits[i] = min(len(ids) - 1 + LONGER_BY, self.translation.longest)
         found, rows = [None] * size, np.arange(size)
-        code = self._begin(size, length)
         # As tensors: arrays would cost a tenth of a millisecond.
-        loop = code(tf.constant(source), tf.constant(limits))
+        source, limits = tf.constant(source), tf.constant(limits)
+        code = self._begin(size, length, self.room(length))
+        loop = code(source, limits)
         while True:
             running, written, scores = (loop[i].numpy() for i in (1, 4, 5))
             for row, ids, score in zip(rows, written.tolist(), scores.tolist(), strict=True):
                 found[row] = until_end(ids), score
             if not running.any():
                 return found[: len(sentences)]
-            code = self._go_on(code.variables, size_for(np.count_nonzero(running)), length)
+            if not next_smaller(
+                size
+            ):  # it had too little room, and there is no state to go on with
+                loop = self._begin(size, length, self.most_room(length))(source, limits)
+                continue
+            left = max(np.count_nonzero(running), 2)  # size 1 is for sentences that come alone
+            code = self._go_on(code.variables, size_for(left), length)
             taken = np.argsort(~running, kind="stable")[: code.size].astype("int32")
             loop, rows = code(tf.constant(taken), *loop), rows[taken]
 
@@ -86,7 +93,7 @@ class CompiledGreedy:
         """
         for length in sorted({self.padded_length(n) for n in range(1, longest + 1)}):
             size = size_for(min(sentences, SIZES[-1]))
-            code = self._begin(size, length)
+            code = self._begin(size, length, self.room(length))
             while size := next_smaller(size):
                 code = self._go_on(code.variables, size, length)
 
@@ -103,17 +110,17 @@ class CompiledGreedy:
         """For how many tokens there is room for the last few sentences: for all there may be."""
         return min(length + LONGER_BY, self.translation.longest)
 
-    def _begin(self, size, length):
+    def _begin(self, size, length, room):
         """From sources and limits to the loop's variables when it is time for another size."""
 
         def begin(source, limits):
-            writing = self._writing(self.room(length))
+            writing = self._writing(room)
             state = self.translation.model.start(source, writing.max_length)
             loop = writing.begin(state, ops.full((size,), START), limits)
-            return writing.go_on(loop, next_smaller(size))
+            return until_another_size(writing, loop, size)
 
         specs = [tf.TensorSpec((size, length), tf.int32), tf.TensorSpec((size,), tf.int32)]
-        return self._compiled((size, length), begin, specs)
+        return self._compiled((size, length, room), begin, specs)
 
     def _go_on(self, variables, size, length):
         """From the loop's variables to those at this size, of some of the rows.
@@ -131,7 +138,7 @@ class CompiledGreedy:
             *loop, written, scores, state = take_rows(loop, rows)
             written = ops.pad(written, ((0, 0), (0, writing.max_length - room)))
             loop = (*loop, written, scores, enlarge(state, writing.max_length))
-            return writing.go_on(loop, next_smaller(size))
+            return until_another_size(writing, loop, size)
 
         specs = [tf.TensorSpec((size,), tf.int32), *keras.tree.flatten(variables)]
         return self._compiled((before, room, size, length), go_on, specs)
@@ -176,6 +183,15 @@ class Compiled:
     def __call__(self, *tensors):
         """The nest's tensors, one after the other."""
         return self.call(*tensors)
+
+
+def until_another_size(writing, loop, size):
+    """The loop's variables when it is time for a smaller size; at the last, without the state.
+
+    The state is many tensors, and handing them out takes a tenth of the time of one sentence.
+    """
+    *loop, state = writing.go_on(loop, next_smaller(size))
+    return (*loop, state) if next_smaller(size) else tuple(loop)
 
 
 def size_for(count):

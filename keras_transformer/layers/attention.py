@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from keras_transformer.layers.masks import check_boolean
+from keras_transformer.layers.tensorflow_ops import is_alone
 
 # Finite, so that a row in which everything is masked is a plain mean and not NaN; and far below any
 # score, so that in float32 a masked weight is exactly 0.
@@ -35,7 +36,7 @@ def attention(query, key, value, mask=None, scale=None):
     array([[6.   , 1.   ],
            [0.715, 1.881]])
     """
-    return ops.matmul(attention_weights(query, key, mask, scale), _floating(value))
+    return weighted_mean(attention_weights(query, key, mask, scale), _floating(value))
 
 
 def attention_weights(query, key, mask=None, scale=None, bias=None):
@@ -58,7 +59,7 @@ def attention_weights(query, key, mask=None, scale=None, bias=None):
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1])
     # The queries are scaled, not the scores: fewer numbers, and float16 does not overflow.
-    scores = ops.matmul(query * ops.cast(scale, query.dtype), ops.swapaxes(key, -1, -2))
+    scores = _dot_products(query * ops.cast(scale, query.dtype), key)
     scores = ops.cast(scores, keras.backend.result_type(scores.dtype, "float32"))
     if bias is not None:
         scores = scores + ops.cast(bias, scores.dtype)
@@ -69,6 +70,20 @@ def attention_weights(query, key, mask=None, scale=None, bias=None):
     else:
         weights = ops.softmax(scores, axis=-1)
     return ops.cast(weights, query.dtype)
+
+
+def weighted_mean(weights, value):
+    """The means of values (..., S, V) with weights (..., T, S): (..., T, V)."""
+    if is_alone(weights):
+        return ops.sum(ops.swapaxes(weights, -1, -2) * value, axis=-2, keepdims=True)
+    return ops.matmul(weights, value)
+
+
+def _dot_products(query, key):
+    """Of queries (..., T, K) with keys (..., S, K): (..., T, S)."""
+    if is_alone(query):
+        return ops.expand_dims(ops.sum(query * key, axis=-1), -2)
+    return ops.matmul(query, ops.swapaxes(key, -1, -2))
 
 
 def _floating(x):

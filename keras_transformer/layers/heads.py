@@ -8,7 +8,7 @@ from keras_transformer.layers.arguments import (
     check_positive,
     check_rate,
 )
-from keras_transformer.layers.attention import MASKED_SCORE, attention_weights
+from keras_transformer.layers.attention import MASKED_SCORE, attention_weights, weighted_mean
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.projection import project
 from keras_transformer.layers.serialization import remember, serializable
@@ -90,7 +90,7 @@ class Heads(keras.layers.Layer):
     def _attend_by_hand(self, queries, keys, values, mask, bias):
         if self.num_kv_heads == self.num_heads:
             scores = attention_weights(queries, keys, mask, bias=bias)
-            return ops.matmul(self.weight_dropout(scores), values), scores
+            return weighted_mean(self.weight_dropout(scores), values), scores
         # The query heads of a group meet their one key-value head by broadcasting.
         groups = (self.num_kv_heads, self.num_heads // self.num_kv_heads)
         keys, values = ops.expand_dims(keys, 2), ops.expand_dims(values, 2)  # (B, H_kv, 1, S, K)
@@ -99,7 +99,7 @@ class Heads(keras.layers.Layer):
         if bias is not None:
             bias = _unfold_heads(bias, groups)
         scores = attention_weights(_unfold_heads(queries, groups), keys, mask, bias=bias)
-        heads = ops.matmul(self.weight_dropout(scores), values)
+        heads = weighted_mean(self.weight_dropout(scores), values)
         return _fold_heads(heads, self.num_heads), _fold_heads(scores, self.num_heads)
 
 

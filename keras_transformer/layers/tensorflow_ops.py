@@ -32,6 +32,14 @@ def writes_in_place():
     return keras.backend.backend() == "jax" or _is_for_xla.get()
 
 
+def is_alone(x):
+    """Whether a tensor (B, ..., 1, N) of a single row is traced for XLA.
+
+    XLA leaves matrix products to a library, whose preparations take longer than such a row does.
+    """
+    return _is_for_xla.get() and x.shape[0] == 1 and x.shape[-2] == 1
+
+
 def random_16_bits(shape, seed):
     """Random integers from -32768 to 32767, two from every 32-bit number that is drawn.
 

@@ -33,7 +33,7 @@ def test_a_line_alone_is_translated_as_in_a_graph(trained, lines):
     assert_equal(alone, [graph.n_best([line])[0] for line in lines])
     lengths = [len(ids) + 1 for ids in translator.tokenizers[0].encode(lines) if ids]
     padded = {translator.compiled.padded_length(length) for length in lengths}
-    assert {(1, length) for length in padded} <= set(translator.compiled.compiled)
+    assert {(1, length) for length in padded} <= {key[:2] for key in translator.compiled.compiled}
     # The graph was not needed.
     assert translator.decode.experimental_get_tracing_count() == 0
     assert len({text for best in alone for _, text in best}) > 2
@@ -60,6 +60,17 @@ def test_a_translation_gets_more_room_when_it_needs_it(trained, lines, few_sizes
     assert max(len(text.split()) for best in wanted for _, text in best) > 2
 
 
+def test_a_line_alone_gets_more_room_when_it_needs_it(trained, lines, monkeypatch):
+    wanted = Translator.load(trained).n_best(lines[:1])
+    monkeypatch.setattr(CompiledGreedy, "room", lambda self, length: 2)
+    translator = Translator.load(trained, compiled=True)
+    assert_equal(translator.n_best(lines[:1]), wanted)
+    assert len(wanted[0][0][1].split()) > 2
+    rooms = [room for _, _, room in translator.compiled.compiled]
+    assert len(rooms) == 2
+    assert rooms[0] == 2 < rooms[1]
+
+
 def test_lengths_are_few_and_within_what_the_model_can_read(trained, monkeypatch):
     monkeypatch.setattr(CompiledGreedy, "_begin", lambda self, *shape: made.append(shape))
     folder = RunFolder(trained)
@@ -69,13 +80,13 @@ def test_lengths_are_few_and_within_what_the_model_can_read(trained, monkeypatch
     assert greedy.padded_length(longest) == longest
     assert all(greedy.room(n) <= greedy.most_room(n) <= longest for n in (8, 64, 128, longest))
     greedy.warm_up(9)
-    assert made == [(1, 8), (1, 16)]
+    assert made == [(1, 8, greedy.room(8)), (1, 16, greedy.room(16))]
 
 
 def test_warming_up_for_batches_compiles_all_their_sizes(trained, few_sizes):
     greedy = Translator.load(trained, compiled=True).compiled
     greedy.warm_up(8, sentences=4)
-    assert set(greedy.compiled) == {(4, 8), (4, greedy.room(8), 2, 8)}
+    assert set(greedy.compiled) == {(4, 8, greedy.room(8)), (4, greedy.room(8), 2, 8)}
 
 
 def test_a_beam_is_not_compiled(trained):

@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_transformer import MultiHeadCrossAttention, attention
 from keras_transformer.layers.attention import attention_weights
+from keras_transformer.layers.tensorflow_ops import for_xla
 from keras_transformer.testing.subject import to_array
 
 
@@ -110,3 +111,22 @@ def test_leading_dimensions_broadcast():
 
     alone = to_array(attention(query[1, 2], key[1, 0], key[1, 0]))
     np.testing.assert_allclose(together[1, 2], alone, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("queries", "keys"), [((1, 3, 1, 4), (1, 3, 5, 4)), ((1, 2, 3, 1, 4), (1, 2, 1, 5, 4))]
+)
+def test_one_row_traced_for_xla_gets_what_it_gets_elsewhere(queries, keys):
+    random = np.random.default_rng(0)
+    query, key, value = (random.normal(size=shape) for shape in (queries, keys, keys))
+    mask = np.array([True, True, False, True, True])
+
+    elsewhere = to_array(attention(query, key, value, mask=mask))
+    with for_xla():
+        alone = to_array(attention(query, key, value, mask=mask))
+        together = to_array(
+            attention(*(np.repeat(x, 2, axis=0) for x in (query, key, value)), mask)
+        )
+
+    np.testing.assert_allclose(alone, elsewhere, rtol=1e-5)
+    np.testing.assert_allclose(together[:1], elsewhere, rtol=1e-5)
