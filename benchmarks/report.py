@@ -142,6 +142,6 @@ def save(figure, out, name):
     """Writes a picture."""
     path = Path(out) / f"{name}.png"
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.tight_layout()
+    figure.set_layout_engine("constrained")  # leaves room for the title of all panels
     figure.savefig(path, dpi=110)
     print(f"Written: {path}")
