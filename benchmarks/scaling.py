@@ -5,22 +5,25 @@
 
 One thing is made larger at a time, everything else stays as it is: 4 + 4 layers, 128 wide, 8,000
 pieces, 32 pairs of 32 tokens. Every point is measured in a process of its own, so that its peak of
-memory is its own: what the process has gained since the model was made. Between two neighbours,
-`log(time ratio) / log(size ratio)` is the exponent of growth; the curve bends where the exponent is
-half-way between its first and its last value.
+memory is its own: what the process has gained since model and graph were made. The points of a
+curve take turns. Between two neighbours, `log(time ratio) / log(size ratio)` is the exponent of
+growth; the curve bends where the exponent is half-way between its first and its last value.
 
-Decoding is measured with steps that no sentence ends: what a step costs after so many tokens, and
-what 39 steps cost in models that could write 64 or 512 tokens.
+Decoding is measured with steps that no sentence ends: what a step costs after so many tokens, the
+first eight aside, which have the encoder before them; and what 39 steps cost in models that could
+write 64 or 512 tokens.
 """
 
 import argparse
+import ctypes
+import gc
 import itertools
 import math
 import time
 
 import numpy as np
 
-from benchmarks.contest import Contestant, compete, in_own_process
+from benchmarks.contest import Contestant, compete
 from benchmarks.report import OURS, pyplot, save, spread, write_json
 
 BASE = {"length": 32, "width": 128, "batch": 32, "vocabulary": 8000, "layers": 4}
@@ -32,7 +35,7 @@ AXES = {
     "layers": (1, 2, 4, 8, 16),
 }
 LONGEST, STEPS = 512, 39
-DECODED = (32, 64, 128, 256, 512)
+DECODED = (8, 32, 64, 128, 256, 512)
 DECODING_BATCHES = (1, 8)
 REPEATS = 5
 DECODING = "decoding"
@@ -57,19 +60,19 @@ def main(only, rounds, out):
 
 def measure_axis(axis, rounds):
     """Points along one axis, with exponents."""
-    points = []
-    for value in AXES[axis]:
-        size = {**BASE, axis: value}
-        with in_own_process(Contestant(f"{axis} {value}", training_step, size)) as work:
-            work()
-            figures = [work() for _ in range(rounds)]
-        points.append(
-            {
-                "value": value,
-                "seconds": spread([f["seconds"] for f in figures]),
-                "peak MB": figures[-1]["peak MB"],
-            }
-        )
+    names = {f"{axis} {value}": value for value in AXES[axis]}
+    rows = compete(
+        [Contestant(name, training_step, {**BASE, axis: value}) for name, value in names.items()],
+        rounds,
+    )
+    points = [
+        {
+            "value": names[name],
+            "seconds": spread([f["seconds"] for f in figures]),
+            "peak MB": figures[-1]["peak MB"],
+        }
+        for name, figures in rows.items()
+    ]
     seconds = exponents(axis, [point["seconds"]["median"] for point in points])
     memory = exponents(axis, [point["peak MB"] for point in points])
     print(f"\n{axis}: seconds a training step, and megabytes")
@@ -129,8 +132,10 @@ def bend(sizes, local):
 
 def training_step(length, width, batch, vocabulary, layers):
     """Training steps of a model of this size; time of one, and the process's peak of memory."""
+    from keras_transformer.tasks.memory import keep_memory
     from keras_transformer.tasks.threads import share_cores
 
+    keep_memory()
     parts = share_cores()
     from keras_transformer import Transformer
     from keras_transformer.tasks.preparation import make_network
@@ -144,9 +149,12 @@ def training_step(length, width, batch, vocabulary, layers):
     ids = random.integers(4, vocabulary, (3, batch, length)).astype("int32")
     inputs = dict(zip(("source", "target", "labels"), ids, strict=True))
     weights = np.full((batch, length), 1 / (batch * length), "float32")
-    # Graph and code are made with a tiny batch: their memory is not the step's.
-    tiny = {name: x[:2, :4] for name, x in inputs.items()}
-    network.train_on_batch(tiny, ids[2, :2, :4], weights[:2, :4])
+    # Graphs are made with tiny batches, the second of which has one made for all shapes: their
+    # memory is not the step's.
+    for n in (4, 6):
+        tiny = {name: x[:2, :n] for name, x in inputs.items()}
+        network.train_on_batch(tiny, ids[2, :2, :n], weights[:2, :n])
+    give_back_memory()
     before = resident_mb()
     watch = PeakMemory()
 
@@ -159,6 +167,12 @@ def training_step(length, width, batch, vocabulary, layers):
         return {"seconds": float(np.median(seconds)), "peak MB": watch.peak() - before}
 
     return work
+
+
+def give_back_memory():
+    """Gives the system back what was freed: a step that gets it again would seem to need less."""
+    gc.collect()
+    ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 def resident_mb():
@@ -195,12 +209,12 @@ def measure_decoding(rounds):
             count: [figures[batch, count] for figures in rows[f"room for {LONGEST}"]]
             for count in DECODED
         }
-        steps = {DECODED[0]: [s / DECODED[0] for s in until[DECODED[0]]]}
+        steps = {}
         for a, b in itertools.pairwise(DECODED):
             steps[b] = [(y - x) / (b - a) for x, y in zip(until[a], until[b], strict=True)]
         found["a step"][batch] = {n: spread(values) for n, values in steps.items()}
         print(f"\nMilliseconds a decoding step, {batch} at a time, up to so many tokens")
-        first = found["a step"][batch][DECODED[0]]["median"]
+        first = found["a step"][batch][DECODED[1]]["median"]
         for n, s in found["a step"][batch].items():
             print(
                 f"  {n:4}  {1e3 * s['median']:.2f} ({1e3 * s['low']:.2f} to {1e3 * s['high']:.2f})"
