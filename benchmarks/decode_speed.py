@@ -3,17 +3,21 @@
     python -m benchmarks.decode_speed DATA --run runs/ende
     python -m benchmarks.decode_speed DATA      # trains a model for a quarter of an hour first
 
-All have the same weights and get the same ids; what is timed is from ids to ids. Batches of 64 and
-of 8 are sorted by length; one at a time means one after the other. Contestants come with several
-thread settings, and of each the best counts, setting by setting. "39 steps" are that many tokens
-after a source of 16, whatever they are: no sentence ends. Beams have no length penalty.
+All have the same weights and get the same ids; what is timed is from ids to ids. Batches of 64 are
+of all sentences, batches of 8 and single ones of every fifth, and the slowest translate some of
+them only. Batches are sorted by length; one at a time means one after the other. Contestants come
+with several thread settings, and of each the best counts, work by work: [1 + 1] are two batches
+side by side with a thread for each. "39 steps" are that many tokens after a source of 16, whatever
+they are: no sentence ends. Beams have no length penalty. All processes keep memory they have freed.
 """
 
 import argparse
+import itertools
 import json
 import pickle
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -32,6 +36,8 @@ SENTENCES = {64: 1000, 8: 200, 1: 200}
 A_FEW = {64: 128, 8: 24, 1: 10}
 WORK = [(kind, batch) for kind in (GREEDY, BEAMS, FORCED) for batch in SENTENCES]
 OURS = "ours"
+# As `keras_transformer.tasks.memory` does it: all get what ours has.
+KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(2**31 - 1), "MALLOC_MMAP_THRESHOLD_": str(2**25)}
 
 
 def main(data, run, rounds, out):
@@ -41,19 +47,15 @@ def main(data, run, rounds, out):
         files = prepare(Path(folder), data, run)
         takes_part = contestants(run, files)
         rows = compete(takes_part, rounds)
-    groups = {}
+    groups, every = {}, {}
     for kind, batch in WORK:
         setting = describe(kind, batch)
-        speeds = {}
-        for family in dict.fromkeys(family_of(name) for name in rows):
-            measured = [
-                [figures[setting]["rate"] for figures in of_rounds]
-                for name, of_rounds in rows.items()
-                if family_of(name) == family and setting in of_rounds[0]
-            ]
-            if measured:
-                speeds[family] = max(measured, key=lambda values: spread(values)["median"])
-        groups[setting] = speeds
+        every[setting] = {
+            name: [figures[setting]["rate"] for figures in of_rounds]
+            for name, of_rounds in rows.items()
+            if setting in of_rounds[0]
+        }
+        speeds = groups[setting] = best_of_each(every[setting])
         unit = "tokens/s" if kind == FORCED else "sentences/s"
         print_table(setting, speeds, unit, f"{OURS}, graph")
     equal = report_equality(rows)
@@ -68,6 +70,7 @@ def main(data, run, rounds, out):
         settings={
             setting: {
                 "rates": speeds,
+                "rates with all thread settings": every[setting],
                 "ratio of ours": {
                     ours: {
                         name: {
@@ -101,6 +104,18 @@ def describe(kind, batch):
 def family_of(name):
     """The contestant, whatever its threads: what stands before the brackets."""
     return name.partition(" [")[0]
+
+
+def best_of_each(rates):
+    """From contestants to their rates, with their best thread settings only.
+
+    >>> best_of_each({"a [1]": [1, 2, 3], "a [2]": [4, 5, 6], "b [2]": [5, 6, 7]})
+    {'a': [4, 5, 6], 'b': [5, 6, 7]}
+    """
+    best = {}
+    for name in sorted(rates, key=lambda name: spread(rates[name])["median"]):
+        best[family_of(name)] = rates[name]
+    return {family_of(name): best[family_of(name)] for name in rates}
 
 
 def is_ours(name):
@@ -165,23 +180,28 @@ def contestants(run, files):
             f"{OURS}, SavedModel [1 + 1]", ours_saved, {**common, "saved": files["saved"]}, one_each
         ),
     ]
-    for intra, inter in ((1, 1), (2, 2)):
-        threads = f"{intra} thread(s) an op, {inter} op(s) at a time"
-        arguments = {**common, "run": str(run), "threads": (intra, inter)}
-        for xla in (False, True):
-            name = f"KerasHub with cache, {'XLA' if xla else 'graph'} [{intra} {inter}]"
-            found.append(Contestant(name, keras_hub, {**arguments, "xla": xla}, threads))
-    for xla in (False, True):
-        name = f"KerasHub's tutorial, {'XLA' if xla else 'graph'} [2 2]"
-        arguments = {**common, "run": str(run), "threads": (2, 2), "xla": xla}
-        found.append(Contestant(name, keras_hub_tutorial, arguments, threads))
-    for threads in (1, 2):
+    together = "2 threads an op"
+    for name, make in (
+        ("KerasHub with cache", keras_hub),
+        ("KerasHub's tutorial", keras_hub_tutorial),
+    ):
+        for xla, workers in itertools.product((False, True), (2, 1)):
+            found.append(
+                Contestant(
+                    f"{name}, {'XLA' if xla else 'graph'} [{'1 + 1' if workers == 2 else '2'}]",
+                    make,
+                    {**common, "run": str(run), "xla": xla, "workers": workers},
+                    one_each if workers == 2 else together,
+                )
+            )
+    for workers in (2, 1):
         found.append(
             Contestant(
-                f"PyTorch with cache [{threads}]",
+                f"PyTorch with cache [{'1 + 1' if workers == 2 else '2'}]",
                 pytorch,
-                {**common, "weights": files["torch"], "threads": threads},
-                f"{threads} thread(s)",
+                {**common, "weights": files["torch"], "workers": workers},
+                one_each if workers == 2 else together,
+                {"OMP_NUM_THREADS": str(2 // workers)},
             )
         )
     for kind in ("float32", "int8"):
@@ -195,7 +215,17 @@ def contestants(run, files):
                     {"OMP_NUM_THREADS": str(threads)},
                 )
             )
+    for contestant in found:
+        contestant.environment.update(KEEP_MEMORY)
     return found
+
+
+def side_by_side(translate, batches, workers):
+    """What a function makes of each batch, so many at a time; but single sentences one by one."""
+    if workers == 1 or len(batches[0]) == 1:
+        return [translate(batch) for batch in batches]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(translate, batches))
 
 
 def read_ids(file):
@@ -268,8 +298,6 @@ def measure(sentences, forced, translate, steps, kinds=(GREEDY, BEAMS), counts=S
 
 def ours(file, run):
     """Our `Translator`'s decoders: plain graphs, two batches side by side."""
-    from concurrent.futures import ThreadPoolExecutor
-
     import tensorflow as tf
 
     from keras_transformer.decoding import greedy
@@ -281,7 +309,6 @@ def ours(file, run):
         GREEDY: Translator.load(run),
         BEAMS: Translator.load(run, beam_size=BEAM, alpha=0.0),
     }
-    pool = ThreadPoolExecutor(translators[GREEDY].workers)
 
     def translate(kind, batches):
         decode = translators[kind].decode
@@ -289,8 +316,7 @@ def ours(file, run):
         def one(batch):
             return [until_end(row) for row in decode(pad(batch))[0][:, 0].numpy()]
 
-        alone = len(batches[0]) == 1
-        return list(map(one, batches) if alone else pool.map(one, batches))
+        return side_by_side(one, batches, translators[kind].workers)
 
     model = translators[GREEDY].model
 
@@ -305,71 +331,72 @@ def ours(file, run):
 
 def ours_compiled(file, run):
     """Our `Translator`'s decoders, compiled by XLA for a few shapes, two batches side by side."""
-    from concurrent.futures import ThreadPoolExecutor
-
     import tensorflow as tf
 
     from keras_transformer.decoding import greedy
-    from keras_transformer.layers.tensorflow_ops import for_xla
+    from keras_transformer.export.compiled import Compiled
     from keras_transformer.tasks import Translator
     from keras_transformer.text import START
 
     sentences, forced = read_ids(file)
     translator = Translator.load(run, compiled=True)
-    pool = ThreadPoolExecutor(translator.workers)
 
     def one(batch):
         return [until_end(ids) for ids, _ in translator.compiled(batch)]
 
     def translate(kind, batches):
-        alone = len(batches[0]) == 1
-        return list(map(one, batches) if alone else pool.map(one, batches))
+        return side_by_side(one, batches, translator.workers)
 
-    @tf.function(jit_compile=True)
     def forced_steps(source):
         model, start = translator.model, tf.fill([source.shape[0]], START)
-        with for_xla():
-            return greedy(model.step, model.start(source, STEPS), start, STEPS, end_id=-1)[0]
+        return greedy(model.step, model.start(source, STEPS), start, STEPS, end_id=-1)[:1]
+
+    code = {
+        size: Compiled(forced_steps, [tf.TensorSpec((size, STEPS_SOURCE), tf.int32)])
+        for size in SENTENCES
+    }
 
     def steps(source):
-        forced_steps(tf.constant(source)).numpy()
+        code[len(source)](tf.constant(source))[0].numpy()
 
     return measure(sentences, forced, translate, steps, (GREEDY,))
 
 
 def ours_saved(file, saved):
     """Our exported SavedModel, without Keras; its threads are set as a server's would be."""
-    from concurrent.futures import ThreadPoolExecutor
-
     import tensorflow as tf
 
-    tf.config.threading.set_intra_op_parallelism_threads(1)
-    tf.config.threading.set_inter_op_parallelism_threads(2)
+    set_threads(2)
     sentences, forced = read_ids(file)
     signatures = tf.saved_model.load(saved).signatures
     functions = {GREEDY: signatures["beam_1"], BEAMS: signatures[f"beam_{BEAM}"]}
-    pool = ThreadPoolExecutor(2)
 
     def translate(kind, batches):
         def one(batch):
             found = functions[kind](source=tf.constant(pad(batch)))["ids"]
             return [until_end(row) for row in found.numpy()]
 
-        alone = len(batches[0]) == 1
-        return list(map(one, batches) if alone else pool.map(one, batches))
+        return side_by_side(one, batches, 2)
 
     return measure(sentences, forced, translate, None)
 
 
-def keras_hub(file, run, xla, threads):
+def set_threads(workers):
+    """TensorFlow's threads: one for each of two workers, or two for all operations of one."""
+    import tensorflow as tf
+
+    tf.config.threading.set_intra_op_parallelism_threads(2 // workers)
+    tf.config.threading.set_inter_op_parallelism_threads(2)
+
+
+def keras_hub(file, run, xla, workers):
     """KerasHub's layers, cache and sampler; with XLA, lengths are multiples of eight.
 
     Its beams are left out: they go on after their end token, which is another search.
     """
     import tensorflow as tf
 
-    tf.config.threading.set_intra_op_parallelism_threads(threads[0])
-    tf.config.threading.set_inter_op_parallelism_threads(threads[1])
+    set_threads(workers)
     from benchmarks.peers.keras_hub_decoding import KerasHubTranslation
     from keras_transformer.tasks import RunFolder
 
@@ -380,7 +407,7 @@ def keras_hub(file, run, xla, threads):
     forced_steps = translation.function(STEPS, xla, stop=False)
 
     def translate(kind, batches):
-        return in_few_shapes(decode, batches, 8 if xla else 1)
+        return in_few_shapes(decode, batches, 8 if xla else 1, workers)
 
     return measure(
         sentences,
@@ -391,12 +418,9 @@ def keras_hub(file, run, xla, threads):
     )
 
 
-def keras_hub_tutorial(file, run, xla, threads):
+def keras_hub_tutorial(file, run, xla, workers):
     """As KerasHub's tutorial does it: the whole model, encoder included, for every token."""
-    import tensorflow as tf
-
-    tf.config.threading.set_intra_op_parallelism_threads(threads[0])
-    tf.config.threading.set_inter_op_parallelism_threads(threads[1])
+    set_threads(workers)
     from benchmarks.peers.keras_hub_decoding import KerasHubTranslation
     from keras_transformer.tasks import RunFolder
 
@@ -404,36 +428,40 @@ def keras_hub_tutorial(file, run, xla, threads):
     decode = KerasHubTranslation(RunFolder(run).load_model()).tutorial_function(ROOM, xla)
 
     def translate(kind, batches):
-        return in_few_shapes(decode, batches, ROOM)
+        return in_few_shapes(decode, batches, ROOM, workers)
 
     return measure(sentences, forced, translate, None, (GREEDY,), A_FEW)
 
 
-def in_few_shapes(decode, batches, multiple):
+def in_few_shapes(decode, batches, multiple, workers):
     """Translates with lengths that are multiples, and batches that are all of one size."""
     import tensorflow as tf
 
-    found = []
-    for batch in batches:
+    def one(batch):
         full = batch + [batch[-1]] * (len(batches[0]) - len(batch))
         rows = decode(tf.constant(pad(full, multiple))).numpy()
-        found.append([until_end(row[1:]) for row in rows[: len(batch)]])
-    return found
+        return [until_end(row[1:]) for row in rows[: len(batch)]]
+
+    return side_by_side(one, batches, workers)
 
 
-def pytorch(file, weights, threads):
+def pytorch(file, weights, workers):
     """PyTorch's functions with a cache."""
     import torch
 
     from benchmarks.peers.torch_decoding import TorchTranslation
 
-    torch.set_num_threads(threads)
+    torch.set_num_threads(2 // workers)
     sentences, forced = read_ids(file)
     translation = TorchTranslation(*pickle.loads(Path(weights).read_bytes()))
 
     def translate(kind, batches):
         search = translation.greedy if kind == GREEDY else partial(translation.beam, width=BEAM)
-        return [search(pad(batch), [len(s) + 49 for s in batch]) for batch in batches]
+
+        def one(batch):
+            return search(pad(batch), [len(s) + 49 for s in batch])
+
+        return side_by_side(one, batches, workers)
 
     return measure(
         sentences,

@@ -94,7 +94,7 @@ def profile(ours):
     from keras_transformer.tasks.threads import share_cores
 
     keep_memory()
-    parts = share_cores() if ours else 1
+    parts = share_cores()  # a thread for each operation: its time is that of a core
     import keras
     import tensorflow as tf
 

@@ -77,27 +77,26 @@ class TorchTranslation:
             vocab_size = log_probabilities.shape[-1]
             totals = (scores[:, :, None] + log_probabilities).flatten(1)
             top, places = totals.topk(width)
-            beams, tokens = places // vocab_size, places % vocab_size
-            scores = top.clone()
+            beams, tokens = (places // vocab_size).tolist(), (places % vocab_size).tolist()
+            scores = top.tolist()
             rows, left = [], []
             for i, sentence in enumerate(sentences):
                 new = []
                 for k in range(width):
-                    token, score = int(tokens[i, k]), float(top[i, k])
-                    text = [*texts[sentence][int(beams[i, k])], token]
-                    if token == END or position + 1 == limits[sentence]:
-                        best[sentence] = max(best[sentence], (score, text))
-                        scores[i, k] = -math.inf
+                    text = [*texts[sentence][beams[i][k]], tokens[i][k]]
+                    if tokens[i][k] == END or position + 1 == limits[sentence]:
+                        best[sentence] = max(best[sentence], (scores[i][k], text))
+                        scores[i][k] = -math.inf
                     new.append(text)
                 texts[sentence] = new
-                if float(scores[i].max()) > best[sentence][0]:
+                if max(scores[i]) > best[sentence][0]:
                     left.append(i)
-                    rows += [i * width + int(b) for b in beams[i]]
+                    rows += [i * width + beam for beam in beams[i]]
             if not left:
                 break
             kept = torch.tensor(rows)
-            ids = tokens[left].view(-1, 1)
-            scores = scores[left]
+            ids = torch.tensor([tokens[i] for i in left]).view(-1, 1)
+            scores = torch.tensor([scores[i] for i in left])
             caches = self.take(caches, kept)
             if len(left) < len(sentences):
                 memory = self.take(memory, kept)

@@ -30,7 +30,8 @@ class CompiledGreedy:
     """Greedy decoding; finds what `Translation.search` finds.
 
     Every shape is compiled when it first occurs, which takes seconds, and with the weights the
-    model has then: as constants, they need not be looked up for every sentence.
+    model has then: as constants, they need not be looked up for every sentence. Each piece of code
+    has them all, and Multi30k's lengths make a dozen pieces: meant for small models.
 
     Args:
         translation: a `Translation`.
@@ -53,6 +54,13 @@ class CompiledGreedy:
         Returns:
             For each a list of ids, with the end token if it came, and its score.
         """
+        longest = self.translation.longest
+        for ids in sentences:
+            if not 1 <= len(ids) <= longest:
+                raise ValueError(
+                    f"A sentence has 1 to {longest} ids, the end token included. "
+                    f"Received: one of {len(ids)}"
+                )
         most = SIZES[-1]
         parts = [sentences[i : i + most] for i in range(0, len(sentences), most)]
         return [found for part in parts for found in self._decode(part)]
@@ -65,13 +73,13 @@ class CompiledGreedy:
             limits[i] = min(len(ids) - 1 + LONGER_BY, self.translation.longest)
         found, rows = [None] * size, np.arange(size)
         # As tensors: arrays would cost a tenth of a millisecond.
-        source, limits = tf.constant(source), tf.constant(limits)
+        limit_of, source, limits = limits.tolist(), tf.constant(source), tf.constant(limits)
         code = self._begin(size, length, self.room(length))
         loop = code(source, limits)
         while True:
             running, written, scores = (loop[i].numpy() for i in (1, 4, 5))
             for row, ids, score in zip(rows, written.tolist(), scores.tolist(), strict=True):
-                found[row] = until_end(ids), score
+                found[row] = until_end(ids[: limit_of[row]]), score
             if not running.any():
                 return found[: len(sentences)]
             if not next_smaller(
@@ -87,15 +95,19 @@ class CompiledGreedy:
     def warm_up(self, longest, sentences=1):
         """Compiles the code for so many sentences, of so many tokens with the end token, at most.
 
+        What is rare is still compiled when it occurs: for translations half as long again as their
+        source, and for batches of which most sentences end at once.
+
         Args:
             longest: of the sources.
             sentences: at a time.
         """
+        sizes = [size for size in SIZES if size <= size_for(min(sentences, SIZES[-1]))]
         for length in sorted({self.padded_length(n) for n in range(1, longest + 1)}):
-            size = size_for(min(sentences, SIZES[-1]))
-            code = self._begin(size, length, self.room(length))
-            while size := next_smaller(size):
-                code = self._go_on(code.variables, size, length)
+            for size in sizes:
+                code = self._begin(size, length, self.room(length))
+                if next_smaller(size):
+                    self._go_on(code.variables, next_smaller(size), length)
 
     def padded_length(self, length):
         """The length that a sentence of so many tokens is padded to."""
@@ -104,7 +116,10 @@ class CompiledGreedy:
 
     def room(self, length):
         """For how many tokens there is room at first when the source has this padded length."""
-        return min(length + length // 2 + 8, self.most_room(length))
+        most = self.most_room(length)
+        if not hasattr(self.translation.model, "enlarge"):
+            return most
+        return min(length + length // 2 + 8, most)
 
     def most_room(self, length):
         """For how many tokens there is room for the last few sentences: for all there may be."""
@@ -131,13 +146,14 @@ class CompiledGreedy:
         before, room = variables[4].shape
         more = size == before or not next_smaller(size)
         writing = self._writing(self.most_room(length) if more else room)
-        enlarge = getattr(self.translation.model, "enlarge", lambda state, length: state)
 
         def go_on(rows, *flat):
             loop = keras.tree.pack_sequence_as(variables, list(flat))
             *loop, written, scores, state = take_rows(loop, rows)
             written = ops.pad(written, ((0, 0), (0, writing.max_length - room)))
-            loop = (*loop, written, scores, enlarge(state, writing.max_length))
+            if writing.max_length > room:
+                state = self.translation.model.enlarge(state, writing.max_length)
+            loop = (*loop, written, scores, state)
             return until_another_size(writing, loop, size)
 
         specs = [tf.TensorSpec((size,), tf.int32), *keras.tree.flatten(variables)]
@@ -209,10 +225,9 @@ def next_smaller(size):
 
 
 def until_end(ids):
-    """Ids up to the end token, or to the padding after the last one there was room for."""
-    for i, token in enumerate(ids):
-        if token == END:
-            return ids[: i + 1]
-        if token == 0:
-            return ids[:i]
-    return ids
+    """Ids up to the end token, which is among them; all, if it has not come.
+
+    >>> until_end([5, 6, END, 0]), until_end([5, 6])
+    ([5, 6, 2], [5, 6])
+    """
+    return ids[: ids.index(END) + 1] if END in ids else ids

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from keras_transformer import Transformer
 from keras_transformer.data import phrases
 from keras_transformer.export import CompiledGreedy, Translation, compiled
 from keras_transformer.tasks import RunFolder, Translator
+from keras_transformer.text import END
 
 
 @pytest.fixture
@@ -86,7 +88,55 @@ def test_lengths_are_few_and_within_what_the_model_can_read(trained, monkeypatch
 def test_warming_up_for_batches_compiles_all_their_sizes(trained, few_sizes):
     greedy = Translator.load(trained, compiled=True).compiled
     greedy.warm_up(8, sentences=4)
-    assert set(greedy.compiled) == {(4, 8, greedy.room(8)), (4, greedy.room(8), 2, 8)}
+    room = greedy.room(8)
+    assert set(greedy.compiled) == {(size, 8, room) for size in (1, 2, 4)} | {(4, room, 2, 8)}
+
+
+def test_many_batches_are_decoded_side_by_side(trained, few_sizes):
+    lines = [source for source, _ in phrases(count=20, held_out=0)[0]][:13]
+    translator = Translator.load(trained, compiled=True, workers=2, batch_size=6)
+    # Three batches; those of six are one of four and one of two, as there is no larger size.
+    assert_equal(translator.n_best(lines), Translator.load(trained).n_best(lines))
+
+
+@pytest.mark.parametrize("options", [{"positions": "rotary"}, {"positions": "relative"}])
+def test_it_finds_what_the_search_finds(trained, few_sizes, options):
+    """Of models that have learned nothing, and end no sentence before its limit."""
+    tokenizers = RunFolder(trained).tokenizers()
+    vocab_size = tokenizers[0].vocab_size
+    model = Transformer(vocab_size, 16, 2, 16, 1, max_length=24, **options)
+    translation = Translation(model, tokenizers)
+    sentences = np.random.default_rng(0).integers(4, vocab_size, (3, 9)).tolist()
+    sentences = [[*sentence, END] for sentence in (sentences[0], sentences[1][:4], sentences[2])]
+    source = np.zeros((3, 10), "int32")
+    for row, sentence in zip(source, sentences, strict=True):
+        row[: len(sentence)] = sentence
+    wanted, scores = translation.search(source)
+    found = CompiledGreedy(translation)(sentences)
+    for (ids, score), of_row, its_score in zip(found, np.array(wanted), scores, strict=True):
+        assert [*ids, *[0] * (len(of_row) - len(ids))] == of_row.tolist()
+        assert score == pytest.approx(float(its_score), rel=1e-4)
+
+
+def test_a_model_without_more_room_gets_all_of_it_at_once(trained):
+    translation = Translator.load(trained).translation
+    greedy = CompiledGreedy(translation)
+    assert greedy.room(8) < greedy.most_room(8)
+
+    class Small:
+        max_length = translation.longest
+
+    greedy.translation = Translation(Small(), translation.tokenizers)
+    assert greedy.room(8) == greedy.most_room(8)
+
+
+def test_no_sentences_are_no_work_and_a_wrong_one_is_an_error(trained):
+    greedy = Translator.load(trained, compiled=True).compiled
+    assert greedy([]) == []
+    longest = greedy.translation.longest
+    for length in (0, longest + 1):
+        with pytest.raises(ValueError, match=rf"1 to {longest} ids.*one of {length}$"):
+            greedy([[5, END], [5] * length])
 
 
 def test_a_beam_is_not_compiled(trained):
