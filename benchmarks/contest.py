@@ -14,6 +14,16 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+# What `keras_transformer.tasks.memory` sets, as variables: then everybody has it. Threads with memory
+# of their own are better for decoding, one store for all of them is for training.
+KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(2**31 - 1), "MALLOC_MMAP_THRESHOLD_": str(2**25)}
+KEEP_MEMORY_TOGETHER = {
+    "MALLOC_TRIM_THRESHOLD_": str(2**31 - 1),
+    "MALLOC_MMAP_MAX_": "0",
+    "MALLOC_TOP_PAD_": str(256 * 2**20),
+    "MALLOC_ARENA_MAX": "1",
+}
+
 
 @dataclass
 class Contestant:

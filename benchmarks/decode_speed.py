@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.contest import Contestant, compete
+from benchmarks.contest import KEEP_MEMORY, Contestant, compete
 from benchmarks.multi30k_data import multi30k_files, multi30k_settings
 from benchmarks.report import draw_bars, print_table, ratio, spread, verdict, write_json
 
@@ -36,8 +36,6 @@ SENTENCES = {64: 1000, 8: 200, 1: 200}
 A_FEW = {64: 128, 8: 24, 1: 10}
 WORK = [(kind, batch) for kind in (GREEDY, BEAMS, FORCED) for batch in SENTENCES]
 OURS = "ours"
-# As `keras_transformer.tasks.memory` does it: all get what ours has.
-KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(2**31 - 1), "MALLOC_MMAP_THRESHOLD_": str(2**25)}
 
 
 def main(data, run, rounds, out):
