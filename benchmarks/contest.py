@@ -14,8 +14,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# What `keras_transformer.tasks.memory` sets, as variables: then everybody has it. Threads with memory
-# of their own are better for decoding, one store for all of them is for training.
+# What `keras_transformer.tasks.memory` sets, as variables, so that everybody has it: for decoding,
+# where every thread has a store of its own, and for training, where they share one.
 KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(2**31 - 1), "MALLOC_MMAP_THRESHOLD_": str(2**25)}
 KEEP_MEMORY_TOGETHER = {
     "MALLOC_TRIM_THRESHOLD_": str(2**31 - 1),
