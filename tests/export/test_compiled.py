@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from examples.before_transformers.lstm_encoder_decoder import LstmEncoderDecoder
 from keras_transformer import Transformer
 from keras_transformer.data import phrases
 from keras_transformer.export import CompiledGreedy, Translation, compiled
@@ -99,35 +100,27 @@ def test_many_batches_are_decoded_side_by_side(trained, few_sizes):
     assert_equal(translator.n_best(lines), Translator.load(trained).n_best(lines))
 
 
-@pytest.mark.parametrize("options", [{"positions": "rotary"}, {"positions": "relative"}])
-def test_it_finds_what_the_search_finds(trained, few_sizes, options):
+@pytest.mark.parametrize("kind", ["rotary", "relative", "LSTM"])
+def test_it_finds_what_the_search_finds(trained, few_sizes, kind):
     """Of models that have learned nothing, and end no sentence before its limit."""
     tokenizers = RunFolder(trained).tokenizers()
     vocab_size = tokenizers[0].vocab_size
-    model = Transformer(vocab_size, 16, 2, 16, 1, max_length=24, **options)
+    if kind == "LSTM":  # which has no cache, and so no way to enlarge it
+        model = LstmEncoderDecoder(vocab_size, 16, max_length=64)
+    else:
+        model = Transformer(vocab_size, 16, 2, 16, 1, max_length=64, positions=kind)
     translation = Translation(model, tokenizers)
-    sentences = np.random.default_rng(0).integers(4, vocab_size, (3, 9)).tolist()
-    sentences = [[*sentence, END] for sentence in (sentences[0], sentences[1][:4], sentences[2])]
+    ids = np.random.default_rng(0).integers(4, vocab_size, (3, 9)).tolist()
+    sentences = [[*ids[0], END], [*ids[1][:4], END], [*ids[2], END]]
     source = np.zeros((3, 10), "int32")
     for row, sentence in zip(source, sentences, strict=True):
         row[: len(sentence)] = sentence
     wanted, scores = translation.search(source)
-    found = CompiledGreedy(translation)(sentences)
-    for (ids, score), of_row, its_score in zip(found, np.array(wanted), scores, strict=True):
-        assert [*ids, *[0] * (len(of_row) - len(ids))] == of_row.tolist()
-        assert score == pytest.approx(float(its_score), rel=1e-4)
-
-
-def test_a_model_without_more_room_gets_all_of_it_at_once(trained):
-    translation = Translator.load(trained).translation
     greedy = CompiledGreedy(translation)
-    assert greedy.room(8) < greedy.most_room(8)
-
-    class Small:
-        max_length = translation.longest
-
-    greedy.translation = Translation(Small(), translation.tokenizers)
-    assert greedy.room(8) == greedy.most_room(8)
+    for (ids, score), of_row, its_score in zip(greedy(sentences), wanted, scores, strict=True):
+        assert [*ids, *[0] * (len(of_row) - len(ids))] == of_row.numpy().tolist()
+        assert score == pytest.approx(float(its_score), rel=1e-4)
+    assert (greedy.room(16) < greedy.most_room(16)) == (kind != "LSTM")
 
 
 def test_no_sentences_are_no_work_and_a_wrong_one_is_an_error(trained):
