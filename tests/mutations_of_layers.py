@@ -34,8 +34,8 @@ MUTATIONS = [
     Mutation(
         "the scores are scaled after the product",
         "layers/attention.py",
-        "query * ops.cast(scale, query.dtype), ops.swapaxes(key, -1, -2))",
-        "query, ops.swapaxes(key, -1, -2)) * ops.cast(scale, query.dtype)",
+        "_dot_products(query * ops.cast(scale, query.dtype), key)",
+        "_dot_products(query, key) * ops.cast(scale, query.dtype)",
         "layers/test_attention.py::test_scores_that_only_fit_float16_when_scaled_are_finite",
     ),
     Mutation(
