@@ -139,8 +139,8 @@ MUTATIONS = [
     Mutation(
         "attention's dropout is not applied",
         "layers/heads.py",
-        "return ops.matmul(self.weight_dropout(scores), values), scores",
-        "return ops.matmul(scores, values), scores",
+        "return weighted_mean(self.weight_dropout(scores), values), scores",
+        "return weighted_mean(scores, values), scores",
         "layers/test_self_attention.py::test_dropout_falls_on_the_weights_and_not_on_the_scores",
     ),
     Mutation(
