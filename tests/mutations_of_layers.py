@@ -153,8 +153,8 @@ MUTATIONS = [
     Mutation(
         "dropout is not applied where heads share keys",
         "layers/heads.py",
-        "heads = ops.matmul(self.weight_dropout(scores), values)\n",
-        "heads = ops.matmul(scores, values)\n",
+        "heads = weighted_mean(self.weight_dropout(scores), values)\n",
+        "heads = weighted_mean(scores, values)\n",
         "layers/test_self_attention.py::test_dropout_falls_on_the_weights_and_not_on_the_scores",
     ),
     Mutation(
