@@ -151,9 +151,9 @@ def training_step(length, width, batch, vocabulary, layers):
     weights = np.full((batch, length), 1 / (batch * length), "float32")
     # Graphs are made with tiny batches, the second of which has one made for all shapes: their
     # memory is not the step's.
-    for n in (4, 6):
-        tiny = {name: x[:2, :n] for name, x in inputs.items()}
-        network.train_on_batch(tiny, ids[2, :2, :n], weights[:2, :n])
+    for rows, columns in ((2, 4), (4, 6)):
+        tiny = {name: x[:rows, :columns] for name, x in inputs.items()}
+        network.train_on_batch(tiny, ids[2, :rows, :columns], weights[:rows, :columns])
     give_back_memory()
     before = resident_mb()
     watch = PeakMemory()
