@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from keras import ops
 
 from examples.before_transformers.lstm_encoder_decoder import LstmEncoderDecoder
 from keras_transformer import Transformer
@@ -121,6 +122,17 @@ def test_it_finds_what_the_search_finds(trained, few_sizes, kind):
         assert [*ids, *[0] * (len(of_row) - len(ids))] == of_row.numpy().tolist()
         assert score == pytest.approx(float(its_score), rel=1e-4)
     assert (greedy.room(16) < greedy.most_room(16)) == (kind != "LSTM")
+
+
+def test_padding_among_the_tokens_is_no_end(trained, few_sizes, monkeypatch):
+    def choose(logits, position):
+        written = ops.where(position == 1, 0, 5)
+        return written + 0 * ops.argmax(logits, axis=-1), ops.max(logits, axis=-1)
+
+    monkeypatch.setattr(compiled, "choose_likeliest", choose)
+    greedy = Translator.load(trained, compiled=True).compiled
+    for found, _ in greedy([[5, 6, END]]):
+        assert found == [5, 0, *[5] * (2 + compiled.LONGER_BY - 2)]
 
 
 def test_no_sentences_are_no_work_and_a_wrong_one_is_an_error(trained):
