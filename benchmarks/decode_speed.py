@@ -321,8 +321,9 @@ def ours(file, run):
     @tf.function(input_signature=[tf.TensorSpec((None, None), tf.int32)])
     def steps(source):
         start = tf.fill([tf.shape(source)[0]], START)
-        step = model.make_step()
-        return greedy(step, model.start(source), start, STEPS, end_id=-1, shrink=True)
+        step = model.make_step(overwrite=True)
+        state, more = model.start(source), model.enlarge
+        return greedy(step, state, start, STEPS, end_id=-1, shrink=True, enlarge=more)
 
     return measure(sentences, forced, translate, steps)
 

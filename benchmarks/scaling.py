@@ -250,8 +250,9 @@ def decoding(max_length):
     )
     def decode(source, steps):
         start = tf.fill([tf.shape(source)[0]], 1)
-        step = model.make_step()
-        return greedy(step, model.start(source), start, steps, end_id=-1, shrink=True)
+        step = model.make_step(overwrite=True)
+        state, more = model.start(source), model.enlarge
+        return greedy(step, state, start, steps, end_id=-1, shrink=True, enlarge=more)
 
     random = np.random.default_rng(0)
     sources = {

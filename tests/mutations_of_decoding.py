@@ -116,6 +116,13 @@ MUTATIONS = [
         "decoding/test_shrinking.py::test_ended_rows_are_no_longer_computed",
     ),
     Mutation(
+        "room is made too late",
+        "decoding/shrinking.py",
+        "enlarge(loop[-1], until)",
+        "enlarge(loop[-1], until - 1)",
+        "decoding/test_shrinking.py::test_the_same_sequences",
+    ),
+    Mutation(
         "a smaller batch forgets which rows it has",
         "decoding/shrinking.py",
         "return tf.gather(rows, left), found",

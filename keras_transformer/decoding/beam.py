@@ -23,6 +23,7 @@ def beam_search(
     repeat=repeat_rows,
     take=take_beams,
     shrink=False,
+    enlarge=None,
 ):
     """Decodes a batch of sequences, keeping the best few of each at every position.
 
@@ -55,7 +56,7 @@ def beam_search(
             tensors unless given.
         take: a function `take(state, sentences, K) -> state` that takes the beams of these
             sentences only, if the batch shrinks.
-        shrink: see `greedy`.
+        shrink, enlarge: see `greedy`.
 
     Returns:
         Ids, (B, n_best, max_length), the best first, without the start token; and scores,
@@ -140,6 +141,7 @@ def beam_search(
         running=lambda position, open, *_: ops.any(open, axis=1),
         results=lambda *loop: loop[-3:-1],
         take=take_sentences,
+        enlarge=enlarge,
     )
 
 

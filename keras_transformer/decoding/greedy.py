@@ -6,7 +6,17 @@ from keras_transformer.decoding.likeliest import likeliest
 from keras_transformer.decoding.token_by_token import write_tokens
 
 
-def greedy(step, state, start_ids, max_length, end_id, limits=None, pad_id=0, shrink=False):
+def greedy(
+    step,
+    state,
+    start_ids,
+    max_length,
+    end_id,
+    limits=None,
+    pad_id=0,
+    shrink=False,
+    enlarge=None,
+):
     """Decodes a batch of sequences with the likeliest token at each position.
 
     Works with any model through its step function, and inside a graph: the loop is a
@@ -24,6 +34,8 @@ def greedy(step, state, start_ids, max_length, end_id, limits=None, pad_id=0, sh
         pad_id: what is written after the end.
         shrink: whether sequences are taken out of the batch when they have ended, so that nothing
             is computed for them. Shapes change on the way: for TensorFlow's graphs only.
+        enlarge: a function `enlarge(state, length) -> state` that makes room for so many tokens, if
+            the state has not room for all from the start; only if the batch shrinks.
 
     Returns:
         Ids, (B, max_length), without the start token; and scores, (B,), the logarithm of the
@@ -39,6 +51,7 @@ def greedy(step, state, start_ids, max_length, end_id, limits=None, pad_id=0, sh
         limits=limits,
         pad_id=pad_id,
         shrink=shrink,
+        enlarge=enlarge,
     )
 
 

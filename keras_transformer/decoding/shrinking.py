@@ -5,19 +5,25 @@ import tensorflow as tf
 
 # With fewer of its rows left than this, a batch is made smaller. Doing so copies what is left.
 ENOUGH = 0.75
+# A state gets room for so many rounds at a time. Getting it copies what is there; room that nobody
+# uses yet is computed with all the same.
+ROUNDS = 16
 
 
-def shrinking_while_loop(goes_on, advance, loop, running, results, take):
+def shrinking_while_loop(goes_on, advance, loop, running, results, take, enlarge=None):
     """`keras.ops.while_loop`, with only those rows in it that have not ended.
 
     Args:
         goes_on: a function of the loop's variables, whether there is a next round.
         advance: a function of the loop's variables to the same after one round.
-        loop: the variables, a tuple of nests of tensors, with B rows.
+        loop: the variables, a tuple of nests of tensors, with B rows; the first is the number of
+            rounds so far, a scalar.
         running: a function of the variables to (B,), which rows have not ended.
         results: a function of the variables to a tuple of tensors with a row for each of the batch:
             what is wanted of a row once it has ended.
         take: a function `take(loop, rows) -> loop` that takes these rows of the batch.
+        enlarge: a function of the last variable to the same with room for so many rounds; it has
+            room for all of them unless this is given.
 
     Returns:
         The results of all rows, in their order.
@@ -29,10 +35,14 @@ def shrinking_while_loop(goes_on, advance, loop, running, results, take):
 
     def run_until_many_have_ended(rows, found, loop):
         enough = tf.cast(tf.math.ceil(tf.cast(tf.size(rows), "float32") * ENOUGH), "int32")
+        until = tf.int32.max
+        if enlarge is not None:
+            until = (loop[0] // ROUNDS + 1) * ROUNDS
+            loop = (*loop[:-1], enlarge(loop[-1], until))
 
         def are_enough_left(*loop):
             left = tf.math.count_nonzero(running(*loop), dtype="int32")
-            return tf.logical_and(left >= enough, goes_on(*loop))
+            return (left >= enough) & (loop[0] < until) & goes_on(*loop)
 
         loop = _while_loop(are_enough_left, advance, loop)
         found = tuple(

@@ -6,7 +6,16 @@ from keras_transformer.decoding.rows import take_rows
 
 
 def write_tokens(
-    choose, step, state, start_ids, max_length, end_id, limits=None, pad_id=0, shrink=False
+    choose,
+    step,
+    state,
+    start_ids,
+    max_length,
+    end_id,
+    limits=None,
+    pad_id=0,
+    shrink=False,
+    enlarge=None,
 ):
     """Writes a batch of sequences until all have ended.
 
@@ -16,7 +25,7 @@ def write_tokens(
     Args:
         choose: a function of logits (B, V) and a scalar position to the next token of each
             sequence, (B,), and the logarithm of its probability, (B,).
-        step, state, start_ids, max_length, end_id, limits, pad_id, shrink: see `greedy`.
+        step, state, start_ids, max_length, end_id, limits, pad_id, shrink, enlarge: see `greedy`.
 
     Returns:
         Ids, (B, max_length), and scores, (B,).
@@ -34,6 +43,7 @@ def write_tokens(
         running=writing.running,
         results=writing.results,
         take=take_rows,
+        enlarge=enlarge,
     )
 
 

@@ -49,11 +49,13 @@ class Translation:
         length = ops.minimum(ops.shape(source)[1] - 1 + LONGER_BY, self.longest)
         state = self.model.start(source, length if self.fixed_shapes else None)
         start = ops.full_like(lengths, START)
-        step = self.model.step
+        step, enlarge = self.model.step, None
         if not self.fixed_shapes and hasattr(self.model, "make_step"):
-            step = self.model.make_step()
+            step = self.model.make_step(overwrite=True)
+            enlarge = self.model.enlarge
+        shrinking = {"shrink": not self.fixed_shapes, "enlarge": enlarge}
         if self.beam_size == 1:
-            found = greedy(step, state, start, length, END, limits, shrink=not self.fixed_shapes)
+            found = greedy(step, state, start, length, END, limits, **shrinking)
             return tuple(ops.expand_dims(x, 1) for x in found)
         return beam_search(
             step,
@@ -65,7 +67,7 @@ class Translation:
             self.alpha,
             n_best,
             limits,
-            shrink=not self.fixed_shapes,
+            **shrinking,
             **{name: getattr(self.model, name) for name in MOVES if hasattr(self.model, name)},
         )
 

@@ -121,12 +121,12 @@ class DecoderBlock(keras.layers.Layer):
 
         Args:
             batch_size: B.
-            length: L, for how many tokens there is room; None for a cache that grows.
+            length: L, for how many tokens there is room; None if there is to be none yet.
             memory: (B, S, D); only with `cross_attention`.
             memory_mask: (B, S), boolean; the one Keras has attached to the memory unless given.
 
         Returns:
-            A nest of tensors, fit for a `while_loop`: of fixed shapes unless the cache grows.
+            A nest of tensors, fit for a `while_loop`.
         """
         self._check_memory(memory)
         if not self.built:

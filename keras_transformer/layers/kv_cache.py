@@ -1,64 +1,35 @@
 """The key-value cache: what tokens so far are found by and give, for those that follow.
 
-There are two kinds. One has a fixed shape, (B, H_kv, L, K), into which steps write: slot l holds
-the key or value of position l. Slots after the newest position hold anything: the causal mask hides
-them, so a padded prompt may be written and overwritten later. XLA, TFLite and JAX need that one.
-
-The other grows with every step, (B, H_kv, tokens so far, K): nobody attends to slots that are empty
-yet, and nothing needs to be hidden. That one is for TensorFlow's graphs, where writing into a large
-tensor copies all of it.
+It has slots, (B, H_kv, L, K), into which steps write: slot l holds the key or value of position l.
+Slots after the newest position hold anything: the causal mask hides them, so a padded prompt may be
+written and overwritten later.
 """
 
 from numbers import Integral
 
 from keras import ops
 
+from keras_transformer.layers import tensorflow_ops
 from keras_transformer.layers.arguments import check_room
-from keras_transformer.layers.tensorflow_ops import on_tensorflow, unknown_zero, writes_in_place
-
-FIXED, GROWING = ("keys", "values"), ("keys_so_far", "values_so_far")
 
 
 def empty(batch_size, num_heads, length, head_dim, dtype):
-    """Keys and values of nobody: so many slots of zeros; none, if `length` is None: it grows."""
-    names = GROWING if length is None else FIXED
-    if length is None:
-        length = unknown_zero() if on_tensorflow() else 0
-    shape = (batch_size, num_heads, length, head_dim)
-    return {name: ops.zeros(shape, dtype) for name in names}
-
-
-def grows(cache):
-    """Whether it is of the kind that grows."""
-    return set(cache) == set(GROWING)
-
-
-def contents(cache):
-    """Keys and values, of either kind."""
-    return tuple(cache[name] for name in (GROWING if grows(cache) else FIXED))
+    """Keys and values of nobody: so many slots of zeros; none, if `length` is None."""
+    shape = (batch_size, num_heads, length or 0, head_dim)
+    return {"keys": ops.zeros(shape, dtype), "values": ops.zeros(shape, dtype)}
 
 
 def extend(cache, keys, values, position):
     """The cache with new keys and values in it.
 
     Args:
-        cache: of either kind.
+        cache: keys and values, (B, H_kv, L, K).
         keys, values: (B, H_kv, T, K).
-        position: of the first of the T; a scalar, or (B,) where rows differ. In a cache that grows,
-            the new ones follow those that are there.
+        position: of the first of the T; a scalar, or (B,) where rows differ.
     """
-    if not grows(cache):
-        new = zip(FIXED, (keys, values), strict=True)
-        return {name: write(cache[name], tensor, position) for name, tensor in new}
-    shape = tuple(ops.convert_to_tensor(position).shape)
-    if shape:
-        raise ValueError(
-            "A cache that grows has the same positions in all rows: give `start` a length. "
-            f"Received: position.shape={shape}"
-        )
     return {
-        name: ops.concatenate([cache[name], ops.cast(tensor, cache[name].dtype)], axis=2)
-        for name, tensor in zip(GROWING, (keys, values), strict=True)
+        "keys": write(cache["keys"], keys, position),
+        "values": write(cache["values"], values, position),
     }
 
 
@@ -78,8 +49,11 @@ def write(slots, new, position):
     if isinstance(position, Integral) and all(isinstance(size, int) for size in sizes):
         check_room(position, sizes[0], cache_length=sizes[1])
     position = ops.cast(position, "int32")
-    if writes_in_place() and new.shape[2] == 1 and len(position.shape) == 0:
-        return ops.slice_update(slots, (0, 0, position, 0), new)
+    if new.shape[2] == 1 and len(position.shape) == 0:
+        if tensorflow_ops.writes_in_place():
+            return ops.slice_update(slots, (0, 0, position, 0), new)
+        if tensorflow_ops.overwrites():
+            return tensorflow_ops.overwrite(slots, new, position)
     if len(position.shape) == 1:
         position = ops.reshape(position, (-1, 1, 1))
     slot = ops.arange(ops.shape(slots)[2], dtype="int32")
@@ -91,13 +65,15 @@ def write(slots, new, position):
 
 
 def enlarge(cache, length):
-    """A cache of a fixed shape, with so many slots, more than before; one that grows as it is."""
-    if grows(cache):
-        return cache
-    more = length - cache[FIXED[0]].shape[2]
-    return {
-        name: ops.pad(slots, ((0, 0), (0, 0), (0, more), (0, 0))) for name, slots in cache.items()
-    }
+    """The cache with so many slots, at least as many as before, in memory of its own."""
+    zeros = tensorflow_ops.zeros_of_their_own if tensorflow_ops.on_tensorflow() else ops.zeros
+
+    def enlarge_slots(slots):
+        batch_size, num_heads, slots_before, head_dim = ops.shape(slots)
+        shape = (batch_size, num_heads, length - slots_before, head_dim)
+        return ops.concatenate([slots, zeros(shape, slots.dtype)], axis=2)
+
+    return {name: enlarge_slots(slots) for name, slots in cache.items()}
 
 
 def take_rows(cache, rows):

@@ -135,7 +135,7 @@ class MultiHeadSelfAttention(keras.layers.Layer):
     def start(self, batch_size, length):
         """An empty cache for `length` tokens: keys and values, (B, H_kv, length, K) each.
 
-        If the length is None, it grows with every step, see `kv_cache`.
+        If the length is None, there is no room yet: `kv_cache.enlarge` makes some.
         """
         return kv_cache.empty(
             batch_size, self.heads.num_kv_heads, length, self.heads.head_dim, self.compute_dtype
@@ -157,10 +157,8 @@ class MultiHeadSelfAttention(keras.layers.Layer):
         positions = positions_from(position, ops.shape(x)[1])
         queries, keys, values = self.project(x, positions)
         cache = kv_cache.extend(cache, keys, values, position)
-        keys, values = kv_cache.contents(cache)
+        keys, values = cache["keys"], cache["values"]
         mask, bias = self._mask_and_bias(positions, ops.arange(ops.shape(keys)[2]))
-        if kv_cache.grows(cache) and x.shape[1] == 1:
-            mask = None  # all there is came before
         output, _ = self.heads.attend(queries, keys, values, mask, bias)
         return output, cache
 

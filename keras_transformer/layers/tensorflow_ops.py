@@ -6,6 +6,7 @@ from contextvars import ContextVar
 import keras
 
 _is_for_xla = ContextVar("is_for_xla", default=False)
+_overwrites = ContextVar("overwrites", default=False)
 
 
 def on_tensorflow():
@@ -30,6 +31,58 @@ def writes_in_place():
     something for every new shape.
     """
     return keras.backend.backend() == "jax" or _is_for_xla.get()
+
+
+@contextmanager
+def overwriting():
+    """Within it, layers are traced for a loop in a graph that alone uses the caches it has made.
+
+    Steps may then write into a cache where it lies. Everywhere else a new tensor is made, of which
+    TensorFlow copies every number.
+    """
+    before = _overwrites.set(True)
+    try:
+        yield
+    finally:
+        _overwrites.reset(before)
+
+
+def overwrites():
+    """Whether `overwrite` may be used."""
+    return on_tensorflow() and _overwrites.get()
+
+
+def zeros_of_their_own(shape, dtype):
+    """Zeros that share no memory with any others.
+
+    A graph may make one tensor of all zeros of a shape, or a constant: not to be overwritten.
+
+    Args:
+        shape: numbers and scalar tensors.
+        dtype: a name.
+    """
+    import tensorflow as tf
+
+    return tf.raw_ops.Empty(shape=tf.stack(shape), dtype=dtype, init=True)
+
+
+def overwrite(slots, new, position):
+    """Writes one token's keys or values where they belong; the tensor that had none is gone.
+
+    Args:
+        slots: (B, H, L, K).
+        new: (B, H, 1, K).
+        position: a scalar tensor.
+
+    Returns:
+        (B, H, L, K), in the same memory.
+    """
+    import tensorflow as tf
+
+    shape = tf.shape(slots)
+    rows = tf.range(position, tf.reduce_prod(shape[:3]), shape[2])  # every row's slot
+    lying_flat, new = (tf.reshape(x, [-1, new.shape[3]]) for x in (slots, new))
+    return tf.reshape(tf.raw_ops.InplaceUpdate(x=lying_flat, i=rows, v=new), shape)
 
 
 def is_alone(x):
@@ -61,16 +114,6 @@ def is_sparse(gradient):
     import tensorflow as tf
 
     return isinstance(gradient, tf.IndexedSlices)
-
-
-def unknown_zero():
-    """A 0 of which a graph does not know that it is one.
-
-    A tensor with so many rows may have more of them in the next round of a loop.
-    """
-    import tensorflow as tf
-
-    return tf.compat.v1.placeholder_with_default(tf.constant(0), shape=[])
 
 
 def apply_adam(variable, momentum, velocity, gradient, rate, step, beta_1, beta_2, epsilon):

@@ -16,6 +16,7 @@ from keras_transformer.layers import (
 from keras_transformer.layers.arguments import check_choice, check_positive
 from keras_transformer.layers.projection import project
 from keras_transformer.layers.serialization import register
+from keras_transformer.layers.tensorflow_ops import overwriting
 
 SIZES = {
     # Wu et al. 2021, for small corpora; then the two of Vaswani et al. 2017, table 3.
@@ -192,11 +193,11 @@ class Transformer(keras.Model):
 
         Args:
             source: ids, (B, S).
-            length: for how many tokens there is room. None makes room token by token: faster in
-                TensorFlow's graphs, impossible for XLA, TFLite and JAX.
+            length: for how many tokens there is room. None if `enlarge` is to make it: in
+                TensorFlow's graphs decoders do that as they go on.
 
         Returns:
-            A nest of tensors, fit for a `while_loop`: of fixed shapes if there is a length.
+            A nest of tensors, fit for a `while_loop`.
         """
         memory, mask = self.encode(source)
         batch_size = ops.shape(source)[0]
@@ -224,17 +225,30 @@ class Transformer(keras.Model):
             return self.to_logits(x), caches
         return project(lambda x: ops.matmul(x, output), x), caches
 
-    def make_step(self):
+    def make_step(self, overwrite=False):
         """`step`, with what all steps have in common computed once; for loops in a graph.
 
         That is the tied output matrix, the embedding turned round: TensorFlow would read it across
         in every step, and take almost twice as long for 64 rows.
+
+        Args:
+            overwrite: whether steps write into the state that they are given, so that nothing is
+                copied. Nobody else may use that state, and its room must be `enlarge`'s: `start` it
+                without a length, and let the decoder enlarge it.
         """
         matrix = self.target_embedding.output_matrix() if self.arguments["tied_output"] else None
-        return self.step if matrix is None else partial(self.step, output=matrix)
+        step = self.step if matrix is None else partial(self.step, output=matrix)
+        if not overwrite:
+            return step
+
+        def overwriting_step(ids, position, state):
+            with overwriting():
+                return step(ids, position, state)
+
+        return overwriting_step
 
     def enlarge(self, state, length):
-        """The state with room for so many tokens, more than `start` was told."""
+        """The state with room for so many tokens, at least as many as before."""
         return [{**cache, "self": kv_cache.enlarge(cache["self"], length)} for cache in state]
 
     def reorder(self, state, rows):

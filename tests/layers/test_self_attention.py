@@ -5,6 +5,7 @@ from combinations import full_product
 from keras import ops
 
 from keras_transformer import MultiHeadSelfAttention, causal_mask, segment_mask
+from keras_transformer.layers import kv_cache
 from keras_transformer.testing import check_layer
 from keras_transformer.testing.subject import MaskedInput, to_array
 
@@ -191,23 +192,18 @@ def test_prompts_of_mixed_length_continue_where_each_one_ends():
 
 
 @pytest.mark.parametrize("attention_positions", [None, "rotary", "alibi", "relative"])
-def test_a_cache_that_grows_takes_a_prompt_and_then_single_tokens(attention_positions):
+def test_a_cache_gets_room_when_it_is_needed(attention_positions):
     attention = MultiHeadSelfAttention(8, 2, causal=True, attention_positions=attention_positions)
     x = random_input(batch=3, length=6)
     whole, cache = to_array(attention(x)), attention.start(3, None)
+    assert [tensor.shape[2] for tensor in cache.values()] == [0, 0]
     outputs = []
-    for first, last in ((0, 3), (3, 5), (5, 6)):
+    for first, last, room in ((0, 3, 4), (3, 4, 4), (4, 6, 8)):
+        cache = kv_cache.enlarge(cache, room)
         output, cache = attention.step(x[:, first:last], first, cache)
         outputs.append(to_array(output))
-        assert [tensor.shape[2] for tensor in cache.values()] == [last, last]
+        assert [tensor.shape[2] for tensor in cache.values()] == [room, room]
     np.testing.assert_allclose(np.concatenate(outputs, axis=1), whole, atol=1e-5)
-
-
-def test_a_cache_that_grows_has_the_same_positions_in_all_rows():
-    attention = MultiHeadSelfAttention(8, 2, causal=True)
-    attention(random_input())
-    with pytest.raises(ValueError, match=r"give `start` a length.*position.shape=\(2,\)"):
-        attention.step(random_input(), np.array([0, 1]), attention.start(2, None))
 
 
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])

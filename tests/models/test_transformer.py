@@ -33,13 +33,21 @@ SOURCE = np.array([[5, 6, 7, 8, END], [9, 10, END, 0, 0], [11, END, 0, 0, 0]])
 TARGET = np.array([[START, 4, 5, 6], [START, 7, 8, 9], [START, 10, 11, 12]])
 
 
-@pytest.mark.parametrize("prepared", [False, True], ids=["step", "make_step"])
-@pytest.mark.parametrize("length", [6, None], ids=["fixed cache", "growing cache"])
-def test_token_by_token_equals_one_pass(model, length, prepared):
-    state = model.start(SOURCE, length)
-    step = model.make_step() if prepared else model.step
+STEPS = {
+    "step": lambda model: model.step,
+    "make_step": lambda model: model.make_step(),
+    "make_step, overwriting": lambda model: model.make_step(overwrite=True),
+}
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS.keys())
+@pytest.mark.parametrize("length", [6, None], ids=["room at once", "room when needed"])
+def test_token_by_token_equals_one_pass(model, length, step):
+    state, step = model.start(SOURCE, length), step(model)
     steps = []
     for position in range(TARGET.shape[1]):
+        if length is None:
+            state = model.enlarge(state, position + 1)
         logits, state = step(TARGET[:, position : position + 1], position, state)
         steps.append(logits)
     whole = model({"source": SOURCE, "target": TARGET})
@@ -91,14 +99,15 @@ def decode(model, source, length=12):
     return np.array(ids)
 
 
-def decode_with_a_cache_that_grows(model, source, length=12):
+def decode_with_a_cache_that_is_enlarged(model, source, length=12):
     import tensorflow as tf
 
     start = np.full(len(source), START)
 
     @tf.function
     def graph():
-        return greedy(model.step, model.start(source), start, length, END, shrink=True)
+        step, state = model.make_step(overwrite=True), model.start(source)
+        return greedy(step, state, start, length, END, shrink=True, enlarge=model.enlarge)
 
     return np.array(graph()[0])
 
@@ -118,7 +127,7 @@ def test_cached_decoding_equals_uncached(model):
     expected = decode_without_cache(model, SOURCE)
     np.testing.assert_array_equal(decode(model, SOURCE), expected)
     if keras.backend.backend() == "tensorflow":
-        np.testing.assert_array_equal(decode_with_a_cache_that_grows(model, SOURCE), expected)
+        np.testing.assert_array_equal(decode_with_a_cache_that_is_enlarged(model, SOURCE), expected)
 
 
 def test_a_sentence_alone_equals_the_same_in_any_batch(model):
