@@ -10,8 +10,9 @@ curve take turns. Between two neighbours, `log(time ratio) / log(size ratio)` is
 growth; the curve bends where the exponent is half-way between its first and its last value.
 
 Decoding is measured with steps that no sentence ends: what a step costs after so many tokens, the
-first eight aside, which have the encoder before them; and what 39 steps cost in models that could
-write 64 or 512 tokens.
+first eight aside, which have the encoder before them; how much of that the bare attention to so
+many more tokens costs, with nothing around it; and what 39 steps cost in models that could write 64
+or 512 tokens.
 """
 
 import argparse
@@ -38,7 +39,7 @@ LONGEST, STEPS = 512, 39
 DECODED = (8, 32, 64, 128, 256, 512)
 DECODING_BATCHES = (1, 8)
 REPEATS = 5
-DECODING = "decoding"
+DECODING, ATTENTION = "decoding", "attention"
 
 
 def main(only, rounds, out):
@@ -203,7 +204,7 @@ def measure_decoding(rounds):
         [Contestant(f"room for {room}", decoding, {"max_length": room}) for room in (64, LONGEST)],
         rounds,
     )
-    found = {"a step": {}, f"{STEPS} steps": {}}
+    found = {"a step": {}, "attention alone": {}, f"{STEPS} steps": {}}
     for batch in DECODING_BATCHES:
         until = {
             count: [figures[batch, count] for figures in rows[f"room for {LONGEST}"]]
@@ -213,12 +214,20 @@ def measure_decoding(rounds):
         for a, b in itertools.pairwise(DECODED):
             steps[b] = [(y - x) / (b - a) for x, y in zip(until[a], until[b], strict=True)]
         found["a step"][batch] = {n: spread(values) for n, values in steps.items()}
+        attention = {
+            n: spread([f[batch, ATTENTION, n] for f in rows[f"room for {LONGEST}"]])
+            for n in DECODED[1:]
+        }
+        found["attention alone"][batch] = attention
         print(f"\nMilliseconds a decoding step, {batch} at a time, up to so many tokens")
-        first = found["a step"][batch][DECODED[1]]["median"]
+        first, first_attention = (
+            x[DECODED[1]]["median"] for x in (found["a step"][batch], attention)
+        )
         for n, s in found["a step"][batch].items():
             print(
                 f"  {n:4}  {1e3 * s['median']:.2f} ({1e3 * s['low']:.2f} to {1e3 * s['high']:.2f})"
-                f"   {s['median'] / first:.2f} x the first"
+                f"   {s['median'] / first:.2f} x the first: {1e3 * (s['median'] - first):+.2f}, "
+                f"of attention alone {1e3 * (attention[n]['median'] - first_attention):+.2f}"
             )
         of_rooms = {name: [f[batch, STEPS] for f in figures] for name, figures in rows.items()}
         found[f"{STEPS} steps"][batch] = of_rooms
@@ -240,10 +249,12 @@ def decoding(max_length):
     share_cores()
     import tensorflow as tf
 
-    from keras_transformer import Transformer
+    from keras_transformer import Transformer, attention
     from keras_transformer.decoding import greedy
 
     model = Transformer.from_size("tiny", BASE["vocabulary"], max_length=max_length)
+    config = model.get_config()
+    heads, layers = config["num_heads"], config["num_layers"]
 
     @tf.function(
         input_signature=[tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((), tf.int32)]
@@ -260,9 +271,33 @@ def decoding(max_length):
         for batch in DECODING_BATCHES
     }
 
+    any_slots = tf.TensorSpec((None, heads, None, config["dim"] // heads))
+
+    @tf.function(input_signature=[any_slots, [any_slots] * 2 * layers])
+    def attend(query, slots):
+        for keys, values in zip(slots[::2], slots[1::2], strict=True):
+            query = attention(query, keys, values)
+        return query
+
+    def some_slots(batch, count):
+        shape = (batch, heads, count, config["dim"] // heads)
+        return tf.constant(random.normal(size=shape), "float32")
+
+    # As many tokens as there are in the cache on average between two counts.
+    caches = {
+        (batch, ATTENTION, b): [some_slots(batch, (a + b) // 2) for _ in range(2 * layers)]
+        for batch in sources
+        for a, b in itertools.pairwise(DECODED)
+    }
+
     def seconds(batch, count):
         began = time.perf_counter()
         decode(sources[batch], tf.constant(count))[0].numpy()
+        return time.perf_counter() - began
+
+    def seconds_of_attention(query, slots):
+        began = time.perf_counter()
+        attend(query, slots).numpy()
         return time.perf_counter() - began
 
     def work():
@@ -275,6 +310,9 @@ def decoding(max_length):
         counts = [count for count in DECODED if count <= max_length]
         for _, *which in itertools.product(range(REPEATS), sources, counts):  # in turns
             figures[*which] = min(seconds(*which), figures.get(tuple(which), math.inf))
+        for which, slots in caches.items():
+            query = some_slots(which[0], 1)
+            figures[which] = min(seconds_of_attention(query, slots) for _ in range(4 * REPEATS))
         return figures
 
     return work

@@ -102,6 +102,13 @@ MUTATIONS = [
         "export/test_compiled.py::test_a_translation_gets_more_room_when_it_needs_it",
     ),
     Mutation(
+        "each piece of compiled code has weights of its own",
+        "export/compiled.py",
+        "Compiled(function, specs, self.weights)",
+        "Compiled(function, specs)",
+        "export/test_compiled.py::test_all_lengths_use_the_same_weights",
+    ),
+    Mutation(
         "sentences that go on in a smaller batch are not those that are left",
         "export/compiled.py",
         'np.argsort(~running, kind="stable")',

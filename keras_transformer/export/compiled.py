@@ -6,6 +6,7 @@ time. XLA makes one piece of code of the whole loop, for one number of sentences
 the source: batches are padded to a few of each.
 """
 
+import hashlib
 import threading
 
 import keras
@@ -24,14 +25,15 @@ from keras_transformer.text import END, START
 # Numbers of sentences there is code for. When most sentences of a batch have ended, the others go
 # on in a smaller one; with more sizes in between, moving them costs what it saves.
 SIZES = (1, 8, 32, 64)
+LARGE = 2**14  # bytes
 
 
 class CompiledGreedy:
     """Greedy decoding; finds what `Translation.search` finds.
 
-    Every shape is compiled when it first occurs, which takes seconds, and with the weights the
-    model has then: as constants, they need not be looked up for every sentence. Each piece of code
-    has them all, and Multi30k's lengths make a dozen pieces: meant for small models.
+    Every shape is compiled when it first occurs, which takes seconds. The model's weights are
+    looked up once and for all: they must not change any more. All pieces of code use the same ones,
+    so that they stay in the CPU's caches when sentences of different lengths follow each other.
 
     Args:
         translation: a `Translation`.
@@ -43,7 +45,9 @@ class CompiledGreedy:
                 f"Only greedy decoding is compiled. Received: beam_size={translation.beam_size}"
             )
         self.translation = translation
-        self.compiled, self.one_at_a_time = {}, threading.Lock()
+        model = translation.model
+        self.step = model.make_step() if hasattr(model, "make_step") else model.step
+        self.compiled, self.weights, self.one_at_a_time = {}, Weights(), threading.Lock()
 
     def __call__(self, sentences):
         """Source ids of sentences to those of their translations.
@@ -158,40 +162,79 @@ class CompiledGreedy:
         return self._compiled((before, room, size, length), go_on, specs)
 
     def _writing(self, room):
-        return Writing(choose_likeliest, self.translation.model.step, room, END)
+        return Writing(choose_likeliest, self.step, room, END)
 
     def _compiled(self, key, function, specs):
         if key not in self.compiled:
             with self.one_at_a_time:
                 if key not in self.compiled:
-                    self.compiled[key] = Compiled(function, specs)
+                    self.compiled[key] = Compiled(function, specs, self.weights)
         return self.compiled[key]
+
+
+class Weights:
+    """Large tensors that several graphs have in common, each of them in memory once."""
+
+    def __init__(self):
+        self.tensors = {}
+
+    def take_from(self, graph):
+        """The large constants of a graph, by the names of their tensors.
+
+        Args:
+            graph: a `GraphDef`.
+        """
+        found = {}
+        for node in graph.node:
+            if node.op != "Const":
+                continue
+            value = node.attr["value"].tensor
+            if len(value.tensor_content) >= LARGE:
+                array = tf.make_ndarray(value)
+                key = (array.dtype, array.shape, hashlib.sha256(value.tensor_content).digest())
+                found[f"{node.name}:0"] = self.tensors.setdefault(key, tf.constant(array))
+        return found
 
 
 class Compiled:
     """A function of tensors as XLA's code, with the values that variables have now.
 
+    Variables would have to be looked up in every call. Large ones become arguments, small ones
+    constants.
+
     Args:
         function: of tensors to a nest of tensors.
         specs: of the tensors.
+        weights: `Weights`, where large ones are kept.
 
     Attributes:
         variables: the nest, of specs.
         size: the first dimension of the first tensor.
     """
 
-    def __init__(self, function, specs):
+    def __init__(self, function, specs, weights=None):
         self.size = specs[0].shape[0]
         with for_xla():
-            graph = tf.function(function, input_signature=specs).get_concrete_function()
+            traced = tf.function(function, input_signature=specs).get_concrete_function()
         self.variables = keras.tree.map_structure(
-            lambda x: tf.TensorSpec(x.shape, x.dtype), graph.structured_outputs
+            lambda x: tf.TensorSpec(x.shape, x.dtype), traced.structured_outputs
         )
         # `lower_control_flow` would turn the loop into something that XLA does not take.
-        constant = convert_variables_to_constants_v2(graph, lower_control_flow=False)
-        self.call = tf.function(
-            lambda *tensors: constant(*tensors), input_signature=specs, jit_compile=True
-        ).get_concrete_function()
+        constant = convert_variables_to_constants_v2(traced, lower_control_flow=False)
+        graph = constant.graph.as_graph_def()
+        large = (weights or Weights()).take_from(graph)
+        inputs, outputs = ([x.name for x in xs] for xs in (constant.inputs, constant.outputs))
+        given = {name.removesuffix(":0") for name in (*inputs, *large)}
+        rest = tf.compat.v1.GraphDef(library=graph.library, versions=graph.versions)
+        rest.node.extend(node for node in graph.node if node.name not in given)
+
+        def call(*tensors):
+            arguments = dict(zip(inputs, tensors, strict=True))
+            arguments.update({name: tf.identity(tensor) for name, tensor in large.items()})
+            return tf.graph_util.import_graph_def(rest, arguments, outputs)
+
+        self.call = tf.function(call, input_signature=specs, jit_compile=True)
+        self.call = self.call.get_concrete_function()
         self(*(tf.zeros(spec.shape, spec.dtype) for spec in specs))  # compiles it
 
     def __call__(self, *tensors):

@@ -8,6 +8,7 @@ from examples.before_transformers.lstm_encoder_decoder import LstmEncoderDecoder
 from keras_transformer import Transformer
 from keras_transformer.data import phrases
 from keras_transformer.export import CompiledGreedy, Translation, compiled
+from keras_transformer.export.compiled import LARGE
 from keras_transformer.tasks import RunFolder, Translator
 from keras_transformer.text import END
 
@@ -41,6 +42,21 @@ def test_a_line_alone_is_translated_as_in_a_graph(trained, lines):
     # The graph was not needed.
     assert translator.decode.experimental_get_tracing_count() == 0
     assert len({text for best in alone for _, text in best}) > 2
+
+
+def test_all_lengths_use_the_same_weights(trained, lines):
+    translator = Translator.load(trained, compiled=True)
+    compiled, tensors = translator.compiled, translator.compiled.weights.tensors
+    compiled([[4, 5, END]])
+    first = dict(tensors)
+    compiled([[4] * 20 + [END]])
+    assert {key[1] for key in compiled.compiled} == {8, 24}
+    assert {id(tensor) for tensor in tensors.values()} == {id(x) for x in first.values()}
+    # The embedding, as it is and turned round, and every other large matrix of the model.
+    large = [v for v in translator.model.weights if np.prod(v.shape) * 4 >= LARGE]
+    assert len(tensors) == len(large) + 1
+    for variable in large:
+        assert any(np.array_equal(variable, tensor) for tensor in tensors.values())
 
 
 def test_a_batch_is_translated_as_in_a_graph(trained, lines, few_sizes):
