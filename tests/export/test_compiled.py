@@ -52,9 +52,9 @@ def test_all_lengths_use_the_same_weights(trained, lines):
     compiled([[4] * 20 + [END]])
     assert {key[1] for key in compiled.compiled} == {8, 24}
     assert {id(tensor) for tensor in tensors.values()} == {id(x) for x in first.values()}
-    # The embedding, as it is and turned round, and every other large matrix of the model.
+    # Every large matrix of the model, the embedding turned round as well, and the positions.
     large = [v for v in translator.model.weights if np.prod(v.shape) * 4 >= LARGE]
-    assert len(tensors) == len(large) + 1
+    assert len(tensors) == len(large) + 2
     for variable in large:
         assert any(np.array_equal(variable, tensor) for tensor in tensors.values())
 
