@@ -5,8 +5,8 @@ import tensorflow as tf
 
 # With fewer of its rows left than this, a batch is made smaller. Doing so copies what is left.
 ENOUGH = 0.75
-# A state gets room for so many rounds at a time. Getting it copies what is there; room that nobody
-# uses yet is computed with all the same.
+# A state gets room for so many rounds at a time, or for a quarter of those it has behind it: making
+# room copies what is there, and room that nobody uses yet is computed with all the same.
 ROUNDS = 16
 
 
@@ -37,7 +37,7 @@ def shrinking_while_loop(goes_on, advance, loop, running, results, take, enlarge
         enough = tf.cast(tf.math.ceil(tf.cast(tf.size(rows), "float32") * ENOUGH), "int32")
         until = tf.int32.max
         if enlarge is not None:
-            until = (loop[0] // ROUNDS + 1) * ROUNDS
+            until = room_for(loop[0])
             loop = (*loop[:-1], enlarge(loop[-1], until))
 
         def are_enough_left(*loop):
@@ -54,6 +54,16 @@ def shrinking_while_loop(goes_on, advance, loop, running, results, take, enlarge
 
     variables = (tf.range(count), results(*loop), loop)
     return _while_loop(is_any_left, run_until_many_have_ended, variables)[1]
+
+
+def room_for(rounds):
+    """For how many rounds there should be room after so many: never less than for fewer.
+
+    >>> [int(room_for(rounds)) for rounds in (0, 15, 16, 64, 300, 512)]
+    [16, 16, 32, 80, 320, 640]
+    """
+    more = ROUNDS * tf.maximum(rounds // (4 * ROUNDS), 1)
+    return (rounds // more + 1) * more
 
 
 def _while_loop(condition, body, variables):

@@ -80,6 +80,12 @@ def test_a_state_of_ones_own_is_left_as_it_was(model):
         np.testing.assert_array_equal(third, first)
 
 
+def test_there_is_more_and_more_room_and_never_too_much():
+    rooms = [int(shrinking.room_for(rounds)) for rounds in range(2000)]
+    assert rooms == sorted(rooms)
+    assert all(rounds < room <= max(16, 1.25 * rounds + 16) for rounds, room in enumerate(rooms))
+
+
 @pytest.mark.parametrize("known", [True, False], ids=["a known length", "any length"])
 def test_enlarged_caches_share_no_memory(known):
     """They look alike, and TensorFlow makes one tensor of such, or a constant for all calls."""
