@@ -15,7 +15,8 @@ from keras_transformer.layers.arguments import check_room
 
 def empty(batch_size, num_heads, length, head_dim, dtype):
     """Keys and values of nobody: so many slots of zeros; none, if `length` is None."""
-    shape = (batch_size, num_heads, length or 0, head_dim)
+    length = 0 if length is None else length  # not `or`: it may be a tensor
+    shape = (batch_size, num_heads, length, head_dim)
     return {"keys": ops.zeros(shape, dtype), "values": ops.zeros(shape, dtype)}
 
 
