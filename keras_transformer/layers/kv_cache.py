@@ -47,6 +47,11 @@ def write(slots, new, position):
     """
     new = ops.cast(new, slots.dtype)
     sizes = (new.shape[2], slots.shape[2])
+    if sizes[1] == 0:
+        raise ValueError(
+            "There is no room for a token: give `start` a length, or a decoder `enlarge`. "
+            "Received: a cache of length 0"
+        )
     if isinstance(position, Integral) and all(isinstance(size, int) for size in sizes):
         check_room(position, sizes[0], cache_length=sizes[1])
     position = ops.cast(position, "int32")

@@ -44,7 +44,7 @@ def test_a_line_alone_is_translated_as_in_a_graph(trained, lines):
     assert len({text for best in alone for _, text in best}) > 2
 
 
-def test_all_lengths_use_the_same_weights(trained, lines):
+def test_all_lengths_use_the_same_weights(trained):
     translator = Translator.load(trained, compiled=True)
     compiled, tensors = translator.compiled, translator.compiled.weights.tensors
     compiled([[4, 5, END]])

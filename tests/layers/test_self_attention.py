@@ -206,6 +206,14 @@ def test_a_cache_gets_room_when_it_is_needed(attention_positions):
     np.testing.assert_allclose(np.concatenate(outputs, axis=1), whole, atol=1e-5)
 
 
+def test_a_step_without_any_room_is_an_error():
+    attention = MultiHeadSelfAttention(8, 2, causal=True)
+    attention(random_input())
+    position = ops.convert_to_tensor(0)  # of which nobody knows yet where it is
+    with pytest.raises(ValueError, match=r"give `start` a length.*length 0"):
+        attention.step(random_input(), position, attention.start(2, None))
+
+
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
 def test_the_cache_has_the_layers_dtype_and_steps_equal_the_whole(policy):
     attention = MultiHeadSelfAttention(8, 2, causal=True, dtype=policy)
