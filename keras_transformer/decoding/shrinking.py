@@ -44,7 +44,7 @@ def shrinking_while_loop(goes_on, advance, loop, running, results, take, enlarge
             left = tf.math.count_nonzero(running(*loop), dtype="int32")
             return (left >= enough) & (loop[0] < until) & goes_on(*loop)
 
-        loop = _while_loop(are_enough_left, advance, loop)
+        loop = _while_loop(are_enough_left, advance, loop, enlarge is not None)
         found = tuple(
             tf.tensor_scatter_nd_update(every, rows[:, None], some)
             for every, some in zip(found, results(*loop), strict=True)
@@ -53,7 +53,7 @@ def shrinking_while_loop(goes_on, advance, loop, running, results, take, enlarge
         return tf.gather(rows, left), found, take(loop, left)
 
     variables = (tf.range(count), results(*loop), loop)
-    return _while_loop(is_any_left, run_until_many_have_ended, variables)[1]
+    return _while_loop(is_any_left, run_until_many_have_ended, variables, enlarge is not None)[1]
 
 
 def room_for(rounds):
@@ -66,12 +66,18 @@ def room_for(rounds):
     return (rounds // more + 1) * more
 
 
-def _while_loop(condition, body, variables):
-    """`tf.while_loop` in which every dimension may change but the last."""
+def _while_loop(condition, body, variables, makes_room):
+    """`tf.while_loop` in which every dimension may change but the last.
+
+    Where there is no room and nobody makes any, that stays known: a step says so.
+    """
 
     def shape_of(x):
-        rank = len(x.shape)
-        return tf.TensorShape([None] * (rank - 1) + [x.shape[-1]] if rank > 1 else [None] * rank)
+        if len(x.shape) < 2:
+            return tf.TensorShape([None] * len(x.shape))
+        _, *between, last = x.shape
+        between = [0 if size == 0 and not makes_room else None for size in between]
+        return tf.TensorShape([None, *between, last])
 
     shapes = keras.tree.map_structure(shape_of, variables)
     return tf.while_loop(condition, body, variables, shape_invariants=shapes)

@@ -110,6 +110,19 @@ def test_enlarged_caches_share_no_memory(known):
             np.testing.assert_array_equal(cache[name], expected)
 
 
+@pytest.mark.parametrize("shrink", [True, False])
+def test_a_state_without_room_that_nobody_enlarges_is_an_error(model, shrink):
+    import tensorflow as tf
+
+    @tf.function(input_signature=[tf.TensorSpec((None, None), "int32")])
+    def graph(source):
+        start = tf.fill([tf.shape(source)[0]], START)
+        return greedy(model.step, model.start(source), start, LENGTH, END, shrink=shrink)
+
+    with pytest.raises(ValueError, match="give `start` a length, or a decoder `enlarge`"):
+        graph(SOURCE)
+
+
 def test_what_is_overwritten_stays_where_it_is():
     import tensorflow as tf
 
