@@ -50,6 +50,10 @@ def main(widths, rounds, out):
                     line += f"   {shape[0]} x {shape[1]}: {times_faster['median']:.2f}"
                     line += f" ({times_faster['low']:.2f}-{times_faster['high']:.2f})"
                 print(line)
+    means = mean_ratios(results)
+    print("\nThe geometric mean of these medians over all shapes")
+    for name, mean in means.items():
+        print(f"  {name}: {mean:.2f}")
     write_json(
         out,
         "layer_speed",
@@ -58,8 +62,23 @@ def main(widths, rounds, out):
         dropout=DROPOUT,
         vocab_size=VOCAB_SIZE,
         cells=results,
+        mean_ratios=means,
     )
     draw(out, widths, results)
+
+
+def mean_ratios(results):
+    """The geometric mean over all shapes of how many times as fast ours is, by block, mode, width.
+
+    Args:
+        results: as in the JSON file, by "block / mode / width / batch / length".
+    """
+    medians = {}
+    for cell, figures in results.items():
+        block, mode, width, *_ = cell.split(" / ")
+        name = f"{block}, {mode}, {width} wide"
+        medians.setdefault(name, []).append(figures["ratio"]["median"])
+    return {name: float(np.exp(np.mean(np.log(values)))) for name, values in medians.items()}
 
 
 def layers(who, widths):
