@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+from benchmarks import decode_speed, layer_speed
 from benchmarks.contest import Contestant, compete
 from benchmarks.report import ratio, spread, verdict, write_json
 from benchmarks.scaling import bend, exponents
@@ -88,3 +89,36 @@ def test_the_file_says_with_what_it_was_measured(tmp_path, capsys):
     assert content["figures"] == [1]
     assert content["machine"]["tensorflow"].startswith("2.")
     assert content["machine"]["cores"] >= 1
+
+
+def test_quick_work_is_timed_several_times_and_long_work_once(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(decode_speed.time, "perf_counter", lambda: now[0])
+
+    def work_of(seconds):
+        calls = []
+
+        def translate(batches):
+            calls.append(list(batches))
+            now[0] += seconds * len(batches)
+            return batches
+
+        return calls, decode_speed.timed(translate, list(range(10)))
+
+    calls, (found, seconds) = work_of(0.01)
+    assert found == list(range(10))
+    assert seconds == pytest.approx(0.1)
+    assert [len(batches) for batches in calls] == [2, 10] + [10] * decode_speed.REPEATS
+    calls, (_, seconds) = work_of(1.0)
+    assert seconds == pytest.approx(10.0)
+    assert [len(batches) for batches in calls] == [2, 10]  # a fifth to get warm, and once
+
+
+def test_ratios_of_all_shapes_are_averaged_geometrically():
+    cells = {
+        "block / forward / 128 / 8 / 16": {"ratio": {"median": 0.5}},
+        "block / forward / 128 / 8 / 64": {"ratio": {"median": 2.0}},
+        "block / forward / 256 / 8 / 16": {"ratio": {"median": 3.0}},
+    }
+    means = layer_speed.mean_ratios(cells)
+    assert means == pytest.approx({"block, forward, 128 wide": 1, "block, forward, 256 wide": 3})
