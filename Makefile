@@ -70,7 +70,7 @@ bench: $(VENV)/.installed-bench ## how fast it is beside others; DATA=<folder of
 	@test -n "$(DATA)" || { echo "Say where Multi30k is: make bench DATA=<folder>" >&2; exit 2; }
 	for question in $(BENCH_WITHOUT_DATA); do $(BIN)/python -m benchmarks.$$question || exit 1; done
 	for question in $(BENCH); do $(BIN)/python -m benchmarks.$$question "$(DATA)" || exit 1; done
-	$(BIN)/python -m benchmarks.sentence_profile
+	$(BIN)/python -m benchmarks.sentence_profile --data "$(DATA)"
 
 docs: $(VENV)/.installed-docs ## the documentation as pages in build/docs
 	$(BIN)/mkdocs build --strict --site-dir build/docs

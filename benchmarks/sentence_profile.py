@@ -1,11 +1,15 @@
-"""Where the time of one sentence goes: the way in and out, the encoder, the steps.
+"""Where the time of sentences goes, one or 64 at a time: the way in and out, the steps.
 
     python -m benchmarks.sentence_profile      # with the model that `decode_speed` has trained
-    python -m benchmarks.sentence_profile --run runs/ende
+    python -m benchmarks.sentence_profile --run runs/ende --data DATA
 
-A sentence of 16 tokens is translated with compiled code (`Translator.load(run, compiled=True)`) and
+Sentences of 16 tokens are translated with compiled code (`Translator.load(run, compiled=True)`) and
 by CTranslate2 with the same weights, one thread each, and made to stop after 1, 2, 4 ... tokens: a
-line through these times has the price of a step for its slope, and all else where it begins.
+line through these times has the price of a step for its slope, and all else where it begins. The
+same is done with nothing but the matrix products of a step, one after the other.
+
+DATA is a folder with Multi30k's tokenised files: then it is also counted how many rows steps have
+for its test sentences, since some sentences of a batch end before others.
 """
 
 import argparse
@@ -20,12 +24,13 @@ from benchmarks.report import pyplot, save, spread, write_json
 
 LENGTH = 16
 STOPS = (1, 2, 4, 8, 12, 16, 24)
+BATCHES = (1, 64)
 REPEATS = 40
 OURS, THEIRS = "ours, XLA", "CTranslate2 float32"
 COLORS = {OURS: "#1f5fa8", THEIRS: "#b0b7bf"}
 
 
-def main(run, rounds, out):
+def main(run, data, rounds, out):
     """Measures and reports."""
     from benchmarks.peers.ctranslate2_model import convert
     from keras_transformer.tasks import RunFolder
@@ -41,33 +46,51 @@ def main(run, rounds, out):
             ],
             rounds,
         )
-    parts = {}
-    print("\nMilliseconds, one sentence at a time")
-    for name, of_rounds in rows.items():
-        lines = [np.polyfit(STOPS, [f["stops"][n] for n in STOPS], 1) for f in of_rounds]
-        parts[name] = {
-            "a step": spread([float(slope) for slope, _ in lines]),
-            "all else": spread([float(start) for _, start in lines]),
-            **{
-                part: spread([f[part] for f in of_rounds])
-                for part in of_rounds[0]
-                if part != "stops"
-            },
-        }
-        for part, s in parts[name].items():
-            print(f"  {name:22} {part:34} {s['median']:.3f} ({s['low']:.3f} to {s['high']:.3f})")
+    parts = {
+        batch: {name: parts_of([f[batch] for f in of_rounds]) for name, of_rounds in rows.items()}
+        for batch in BATCHES
+    }
+    for batch, of_batch in parts.items():
+        print(f"\nMilliseconds, {batch} at a time")
+        for name, of_name in of_batch.items():
+            for part, s in of_name.items():
+                figures = f"{s['median']:.3f} ({s['low']:.3f} to {s['high']:.3f})"
+                print(f"  {name:22} {part:34} {figures}")
     read = megabytes_of_a_step(model)
     print(f"  A step reads {read:.1f} MB of weights")
+    rows_of_test = rows_computed(run, data) if data else None
+    if data:
+        print("Rows computed for the test sentences, batches of 64 sorted by length")
+        for name, count in rows_of_test.items():
+            print(f"  {name:22} {count:,}")
     write_json(
         out,
         "sentence_profile",
-        question="where the milliseconds of one sentence go",
-        command=f"python -m benchmarks.sentence_profile --run RUN --rounds {rounds}",
+        question="where the milliseconds of sentences go",
+        command=f"python -m benchmarks.sentence_profile --run RUN --data DATA --rounds {rounds}",
         milliseconds=parts,
         megabytes_of_weights_a_step=read,
-        stops={name: [f["stops"] for f in of_rounds] for name, of_rounds in rows.items()},
+        rows_of_test=rows_of_test,
+        times=rows,
     )
     draw(out, rows)
+
+
+def parts_of(of_rounds):
+    """Of the times of each round: a step, the products of a step, and all else."""
+
+    def slope_and_start(name):
+        lines = [np.polyfit(STOPS, [f[name][n] for n in STOPS], 1) for f in of_rounds]
+        return zip(*lines, strict=True)
+
+    steps, starts = slope_and_start("stops")
+    parts = {"a step": steps}
+    if "products" in of_rounds[0]:
+        parts["of that, matrix products"], _ = slope_and_start("products")
+    parts["all else"] = starts
+    if "a call of nothing" in of_rounds[0]:
+        parts["of that, a call of nothing"] = [f["a call of nothing"] for f in of_rounds]
+    return {part: spread([float(value) for value in values]) for part, values in parts.items()}
 
 
 def megabytes_of_a_step(model):
@@ -76,6 +99,32 @@ def megabytes_of_a_step(model):
     weights = [w for block in model.decoder for w in block.weights if w.path not in of_memory]
     weights.append(model.projection.tokens.embeddings)
     return 4 * sum(int(np.prod(w.shape)) for w in weights) / 1e6
+
+
+def rows_computed(run, data):
+    """How many rows steps have, for the test sentences in batches of 64 sorted by length."""
+    from benchmarks.multi30k_data import multi30k_files
+    from keras_transformer.data import read_pairs
+    from keras_transformer.export.compiled import SIZES, next_smaller
+    from keras_transformer.tasks import Translator
+
+    sources = [source for source, _ in read_pairs(*multi30k_files(data, "test_2016_flickr"))[0]]
+    translator = Translator.load(run)
+    of_source, of_target = translator.tokenizers
+    order = np.argsort([len(ids) for ids in of_source.encode(sources)], kind="stable")
+    # One more: the end token is written, too.
+    lengths = np.array([len(ids) + 1 for ids in of_target.encode(translator(sources))])[order]
+    rows = dict.fromkeys(("tokens", "ours", "nobody leaves"), 0)
+    for first in range(0, len(lengths), SIZES[-1]):
+        batch, size = lengths[first : first + SIZES[-1]], SIZES[-1]
+        for step in range(batch.max()):
+            running = np.count_nonzero(batch > step)
+            while next_smaller(size) and running <= next_smaller(size):
+                size = next_smaller(size)
+            rows["tokens"] += running
+            rows["ours"] += size
+            rows["nobody leaves"] += SIZES[-1]
+    return {name: int(count) for name, count in rows.items()}
 
 
 def median_ms(call):
@@ -98,28 +147,67 @@ def ours(run):
     translator = Translator.load(run, compiled=True)
     compiled.END = -1
     greedy = translator.compiled
-    ids = np.random.default_rng(0).integers(4, translator.tokenizers[0].vocab_size, LENGTH).tolist()
-    code = greedy._begin(1, LENGTH, greedy.most_room(LENGTH))
-    source = tf.constant([ids])
+    products = products_of_a_step(translator.model)
+    vocab_size, dim = translator.model.projection.tokens.embeddings.shape
 
     @tf.function(jit_compile=True)
     def nothing(source, limits):
         return limits + 1, source
 
-    nothing = nothing.get_concrete_function(source, tf.constant([1]))
+    def times(batch):
+        source = tf.constant(some_ids(batch, vocab_size))
+        code = greedy._begin(batch, LENGTH, greedy.room(LENGTH))
 
-    def stop_after(tokens):
-        limits = tf.constant([tokens])
-        return median_ms(lambda: code(source, limits)[4].numpy())
+        def stop_after(tokens):
+            limits = tf.fill([batch], tokens)
+            return median_ms(lambda: code(source, limits)[4].numpy())
 
-    def work():
+        def only_products(steps):
+            count, x = tf.constant(steps), tf.ones((batch, dim))
+            return median_ms(lambda: products(count, x).numpy())
+
+        limits = tf.fill([batch], 1)
         return {
             "stops": {tokens: stop_after(tokens) for tokens in STOPS},
-            "no token at all": stop_after(0),
-            "a call of nothing": median_ms(lambda: nothing(source, tf.constant([1]))[0].numpy()),
+            "products": {tokens: only_products(tokens) for tokens in STOPS},
+            "a call of nothing": median_ms(lambda: nothing(source, limits)[0].numpy()),
         }
 
-    return work
+    return lambda: {batch: times(batch) for batch in BATCHES}
+
+
+def products_of_a_step(model):
+    """Code that does the matrix products of so many steps, and little else."""
+    import tensorflow as tf
+
+    def kernels(block):
+        mine, memory = block.self_attention, block.memory_attention
+        wide = block.feed_forward
+        layers = (
+            mine.qkv,
+            mine.heads.merge,
+            memory.query,
+            memory.heads.merge,
+            wide.widen,
+            wide.narrow,
+        )
+        return [tf.constant(layer.kernel) for layer in (*layers, wide.widen, wide.narrow)]
+
+    blocks = [kernels(block) for block in model.decoder]
+    output = tf.constant(np.transpose(model.projection.tokens.embeddings))
+
+    def step(x):
+        for qkv, *others in blocks:
+            x = tf.reduce_sum(tf.reshape(x @ qkv, (len(x), 3, -1)), axis=1)
+            for kernel in others:
+                x = x @ kernel
+        return x + tf.reduce_max(x @ output, axis=1, keepdims=True)
+
+    @tf.function(jit_compile=True)
+    def products(steps, x):
+        return tf.while_loop(lambda i, x: i < steps, lambda i, x: (i + 1, step(x)), (0, x))[1]
+
+    return products
 
 
 def theirs(folder):
@@ -127,37 +215,49 @@ def theirs(folder):
     from benchmarks.peers.ctranslate2_model import translator
 
     model = translator(folder, "float32", 1, 1)
-    tokens = [[str(i) for i in np.random.default_rng(0).integers(4, 1000, LENGTH)]]
 
-    def stop_after(count):
-        return median_ms(
-            lambda: model.translate_batch(
-                tokens, beam_size=1, min_decoding_length=count, max_decoding_length=count
+    def times(batch):
+        tokens = [[str(i) for i in ids] for ids in some_ids(batch, 1000)]
+
+        def stop_after(count):
+            return median_ms(
+                lambda: model.translate_batch(
+                    tokens, beam_size=1, min_decoding_length=count, max_decoding_length=count
+                )
             )
-        )
 
-    def work():
         return {"stops": {count: stop_after(count) for count in STOPS}}
 
-    return work
+    return lambda: {batch: times(batch) for batch in BATCHES}
+
+
+def some_ids(batch, vocab_size):
+    """Sentences of random words."""
+    ids = np.random.default_rng(0).integers(4, vocab_size, (batch, LENGTH))
+    return ids.astype("int32")
 
 
 def draw(out, rows):
     """Milliseconds against tokens."""
-    figure, panel = pyplot().subplots(figsize=(5, 3.2))
-    for name, of_rounds in rows.items():
-        medians = [spread([f["stops"][n] for f in of_rounds])["median"] for n in STOPS]
-        panel.plot(STOPS, medians, marker="o", color=COLORS[name], label=name)
-    panel.set(xlim=0, ylim=0, xlabel="tokens written", ylabel="ms")
-    panel.set_title(f"One sentence of {LENGTH} tokens", fontsize=10, loc="left")
-    panel.legend(fontsize=8, frameon=False)
-    panel.spines[["top", "right"]].set_visible(False)
+    figure, panels = pyplot().subplots(1, len(BATCHES), figsize=(9, 3.2))
+    for batch, panel in zip(BATCHES, panels, strict=True):
+        for name, of_rounds in rows.items():
+            medians = [spread([f[batch]["stops"][n] for f in of_rounds])["median"] for n in STOPS]
+            panel.plot(STOPS, medians, marker="o", color=COLORS[name], label=name)
+        products = [spread([f[batch]["products"][n] for f in rows[OURS]])["median"] for n in STOPS]
+        label = "ours, matrix products of the steps"
+        panel.plot(STOPS, products, linestyle=":", color=COLORS[OURS], label=label)
+        panel.set(xlim=0, ylim=0, xlabel="tokens written", ylabel="ms")
+        panel.set_title(f"{batch} of {LENGTH} tokens at a time", fontsize=10, loc="left")
+        panel.legend(fontsize=8, frameon=False)
+        panel.spines[["top", "right"]].set_visible(False)
     save(figure, out, "sentence_profile")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--run", default="build/bench/run", help="folder of a trained run")
+    parser.add_argument("--data", help="folder of Multi30k's files")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", default="build/bench", help="folder for JSON and pictures")
     main(**vars(parser.parse_args()))
