@@ -105,7 +105,6 @@ def rows_computed(run, data):
     """How many rows steps have, for the test sentences in batches of 64 sorted by length."""
     from benchmarks.multi30k_data import multi30k_files
     from keras_transformer.data import read_pairs
-    from keras_transformer.export.compiled import SIZES, next_smaller
     from keras_transformer.tasks import Translator
 
     sources = [source for source, _ in read_pairs(*multi30k_files(data, "test_2016_flickr"))[0]]
@@ -114,6 +113,13 @@ def rows_computed(run, data):
     order = np.argsort([len(ids) for ids in of_source.encode(sources)], kind="stable")
     # One more: the end token is written, too.
     lengths = np.array([len(ids) + 1 for ids in of_target.encode(translator(sources))])[order]
+    return rows_of_steps(lengths)
+
+
+def rows_of_steps(lengths):
+    """How many rows all steps have together, for translations of these lengths, 64 at a time."""
+    from keras_transformer.export.compiled import SIZES, next_smaller
+
     rows = dict.fromkeys(("tokens", "ours", "nobody leaves"), 0)
     for first in range(0, len(lengths), SIZES[-1]):
         batch, size = lengths[first : first + SIZES[-1]], SIZES[-1]
@@ -176,25 +182,23 @@ def ours(run):
     return lambda: {batch: times(batch) for batch in BATCHES}
 
 
+def kernels_of_a_step(model):
+    """What a step multiplies with: the matrices of each decoder block, and the output's."""
+
+    def of_block(block):
+        mine, memory, wide = block.self_attention, block.memory_attention, block.feed_forward
+        layers = (mine.qkv, mine.heads.merge, memory.query, memory.heads.merge)
+        return [np.array(layer.kernel) for layer in (*layers, wide.widen, wide.narrow)]
+
+    output = np.transpose(model.projection.tokens.embeddings)
+    return [of_block(block) for block in model.decoder], output
+
+
 def products_of_a_step(model):
     """Code that does the matrix products of so many steps, and little else."""
     import tensorflow as tf
 
-    def kernels(block):
-        mine, memory = block.self_attention, block.memory_attention
-        wide = block.feed_forward
-        layers = (
-            mine.qkv,
-            mine.heads.merge,
-            memory.query,
-            memory.heads.merge,
-            wide.widen,
-            wide.narrow,
-        )
-        return [tf.constant(layer.kernel) for layer in (*layers, wide.widen, wide.narrow)]
-
-    blocks = [kernels(block) for block in model.decoder]
-    output = tf.constant(np.transpose(model.projection.tokens.embeddings))
+    blocks, output = tf.nest.map_structure(tf.constant, kernels_of_a_step(model))
 
     def step(x):
         for qkv, *others in blocks:

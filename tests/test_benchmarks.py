@@ -7,11 +7,12 @@ import time
 import numpy as np
 import pytest
 
-from benchmarks import decode_speed, layer_speed
+from benchmarks import decode_speed, layer_speed, sentence_profile
 from benchmarks.contest import Contestant, compete
 from benchmarks.report import ratio, spread, verdict, write_json
 from benchmarks.scaling import bend, exponents
 from benchmarks.train_speed import step_flops
+from keras_transformer import Transformer
 
 
 def test_a_spread_is_median_lowest_and_highest():
@@ -122,3 +123,25 @@ def test_ratios_of_all_shapes_are_averaged_geometrically():
     }
     means = layer_speed.mean_ratios(cells)
     assert means == pytest.approx({"block, forward, 128 wide": 1, "block, forward, 256 wide": 3})
+
+
+def test_every_matrix_of_a_step_is_multiplied_with_once():
+    model = Transformer.from_size("tiny", 50)
+    blocks, output = sentence_profile.kernels_of_a_step(model)
+    kernels = [kernel for block in blocks for kernel in block]
+    # Whatever else a step reads has one dimension: biases, and scales of normalisation.
+    of_memory = {block.memory_attention.kv.kernel.path for block in model.decoder}
+    weights = {w.path: w for block in model.decoder for w in block.weights if len(w.shape) == 2}
+    expected = [tuple(w.shape) for path, w in weights.items() if path not in of_memory]
+    assert sorted(kernel.shape for kernel in kernels) == sorted(expected)
+    assert output.shape == (128, 50)
+
+
+def test_rows_of_steps_are_those_of_the_batch_that_goes_on():
+    # 64 rows for two steps, then 32 with 32 left, then 8 with one left.
+    lengths = np.array([2] * 32 + [3] * 31 + [5])
+    assert sentence_profile.rows_of_steps(lengths) == {
+        "tokens": 64 + 64 + 32 + 1 + 1,
+        "ours": 64 + 64 + 32 + 8 + 8,
+        "nobody leaves": 5 * 64,
+    }
