@@ -24,7 +24,13 @@ app = typer.Typer(
 )
 
 USER_ERROR, INTERRUPTED = 2, 130
-DATA, VOCABULARY, MODEL, TRAINING = "Data", "Vocabulary", "Model", "Training"
+DATA, VOCABULARY, MODEL, TRAINING, DEVICES = (
+    "Data",
+    "Vocabulary",
+    "Model",
+    "Training",
+    "Devices",
+)
 
 
 def option(help, panel=None):
@@ -83,7 +89,13 @@ def train(
     ] = None,
     dropout: Annotated[float | None, option("Rate.", MODEL)] = None,
     max_length: Annotated[int | None, option("Longest sentence in tokens; 256.", MODEL)] = None,
-    batch_tokens: Annotated[int | None, option("Positions of a batch.", TRAINING)] = None,
+    batch_tokens: Annotated[
+        int | None, option("Positions of a batch, that of all devices together.", TRAINING)
+    ] = None,
+    scale_batch: Annotated[
+        bool | None,
+        flag("--scale-batch", "Batches as many times larger as there are devices.", TRAINING),
+    ] = None,
     pack: Annotated[bool | None, flag("--pack", "Several pairs in one row.", TRAINING)] = None,
     accumulate: Annotated[
         int | None, option("Batches to average the gradient over; 1.", TRAINING)
@@ -119,8 +131,23 @@ def train(
     keep_epochs: Annotated[
         int | None, option("Keep the weights of so many last epochs; 10.", TRAINING)
     ] = None,
+    steps_per_execution: Annotated[
+        int | None, option("Steps between looks at limits and signals; 1.", TRAINING)
+    ] = None,
     seed: Annotated[int | None, option("Of everything drawn; 0.", TRAINING)] = None,
+    strategy: Annotated[
+        str, option("auto (unless given), one, mirrored, multiworker or tpu.", DEVICES)
+    ] = "auto",
+    replicas: Annotated[
+        int | None, option("For mirrored: so many GPUs, or parts of the CPU.", DEVICES)
+    ] = None,
+    tpu: Annotated[
+        str | None, option("Name or address of a TPU; local unless given.", DEVICES)
+    ] = None,
     resume: Annotated[bool, flag("--resume", "Go on from the last checkpoint.")] = False,
+    resume_or_begin: Annotated[
+        bool, flag("--resume-or-begin", "Go on if there is a run, else begin one.")
+    ] = False,
     overwrite: Annotated[bool, flag("--overwrite", "Replace an earlier run.")] = False,
     other_versions: Annotated[
         bool, flag("--other-versions", "Resume with other versions of the libraries.")
@@ -137,14 +164,36 @@ def train(
 
         keras-transformer train --data phrases --out runs/phrases
     """
-    settings = {
-        name: value
-        for name, value in locals().items()
-        if value is not None and name not in ("out", "resume", "overwrite", "other_versions")
-    }
+    settings = {name: value for name, value in locals().items() if value is not None}
     # Faster in training, slower in decoding; TensorFlow reads it when it is imported.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
-    import_tasks().train(out, resume, overwrite, other_versions, **settings)
+    import_tasks().train(**settings)
+
+
+@app.command(context_settings={"ignore_unknown_options": True})
+def launch(
+    command: Annotated[
+        list[str] | None, typer.Argument(help="What each of them does, after --; or a program.")
+    ] = None,
+    workers: Annotated[int, option("How many processes; 2 unless given.")] = 2,
+    restarts: Annotated[
+        int, option("Start all again, and resume, so many times when one has died; 0.")
+    ] = 0,
+):
+    """Train with several worker processes on this machine.
+
+    Example:
+
+        keras-transformer launch --workers 2 --restarts 1 -- train --data phrases --out runs/two
+
+    For several GPUs in one machine, `train --strategy mirrored` is faster. On several machines, a
+    job manager starts the workers: docs/scale.md.
+    """
+    from keras_transformer_launch import launch
+
+    code = launch(command or [], workers, restarts, say=lambda line: typer.echo(line, err=True))
+    if code:
+        sys.exit(code)
 
 
 @app.command()
@@ -395,6 +444,13 @@ def main():
         sys.exit(USER_ERROR)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+    except RuntimeError as error:
+        code = getattr(error, "exit_code", None)
+        if code is None:
+            raise
+        typer.echo(f"Error: {error}", err=True)
+        sys.stderr.flush()
+        os._exit(code)  # TensorFlow would wait for the others before it lets Python end
 
 
 if __name__ == "__main__":

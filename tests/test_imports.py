@@ -54,6 +54,8 @@ MAY_IMPORT = {
 MAY_IMPORT_TENSORFLOW = {
     PACKAGE / "layers" / "tensorflow_ops.py",
     PACKAGE / "decoding" / "shrinking.py",
+    PACKAGE / "training" / "strategies.py",
+    PACKAGE / "training" / "workers.py",
 }
 
 

@@ -1,6 +1,7 @@
 """Pairs of sentences to batches of ids."""
 
 from keras_transformer.data.batches import Batches
+from keras_transformer.data.epochs import check_batch_sizes
 from keras_transformer.data.packing import PackedBatches
 from keras_transformer.data.pair_file import PairFile
 from keras_transformer.data.pairs import describe_dropped, iterate_pairs, read_pairs
@@ -14,6 +15,7 @@ __all__ = [
     "PackedBatches",
     "PairFile",
     "TokenPairs",
+    "check_batch_sizes",
     "describe_dropped",
     "fit_shapes",
     "iterate_pairs",

@@ -5,6 +5,8 @@ from contextvars import ContextVar
 
 import keras
 
+SEEDS_APART = 2**31  # more than the largest seed that Keras draws
+
 _is_for_xla = ContextVar("is_for_xla", default=False)
 _overwrites = ContextVar("overwrites", default=False)
 
@@ -96,15 +98,22 @@ def is_alone(x):
 def random_16_bits(shape, seed):
     """Random integers from -32768 to 32767, two from every 32-bit number that is drawn.
 
+    Replicas, which all have the same seed, get others each.
+
     Args:
         shape: a tensor.
         seed: (2,), from a `keras.random.SeedGenerator`.
     """
     import tensorflow as tf
 
+    seed = tf.cast(seed, tf.int64)
+    context = tf.distribute.get_replica_context()
+    if context is not None and replicas() > 1:
+        replica = tf.cast(context.replica_id_in_sync_group, tf.int64)
+        seed += tf.stack([replica * SEEDS_APART, tf.zeros_like(replica)])
     count = tf.reduce_prod(shape)
     pairs = tf.random.stateless_uniform(
-        [(count + 1) // 2], tf.cast(seed, tf.int64), minval=None, maxval=None, dtype=tf.int32
+        [(count + 1) // 2], seed, minval=None, maxval=None, dtype=tf.int32
     )
     return tf.reshape(tf.reshape(tf.bitcast(pairs, tf.int16), [-1])[:count], shape)
 
@@ -114,6 +123,47 @@ def is_sparse(gradient):
     import tensorflow as tf
 
     return isinstance(gradient, tf.IndexedSlices)
+
+
+def replicas():
+    """How many devices share the work, by a `tf.distribute.Strategy`."""
+    import tensorflow as tf
+
+    return tf.distribute.get_strategy().num_replicas_in_sync
+
+
+def update_on_all_devices(update, variables, arguments):
+    """Changes variables on every device, from within a replica.
+
+    Args:
+        update: a function of TensorFlow's variable and its arguments.
+        variables: Keras's.
+        arguments: a tuple of tensors for each.
+    """
+    import tensorflow as tf
+
+    def everywhere(strategy, arguments):
+        for variable, of_variable in zip(variables, arguments, strict=True):
+            strategy.extended.update(variable.value, update, args=of_variable, group=False)
+
+    strategy = tf.distribute.get_strategy()
+    tf.__internal__.distribute.interim.maybe_merge_call(everywhere, strategy, arguments)
+
+
+def sum_over_replicas(gradients):
+    """The sums of gradients over all replicas of a `tf.distribute.Strategy`; None stays None."""
+    import tensorflow as tf
+
+    context = tf.distribute.get_replica_context()
+    if context is None or replicas() == 1:
+        return gradients
+    sums = iter(
+        context.all_reduce(
+            tf.distribute.ReduceOp.SUM,
+            [tf.convert_to_tensor(g) for g in gradients if g is not None],
+        )
+    )
+    return [None if g is None else next(sums) for g in gradients]
 
 
 def apply_adam(variable, momentum, velocity, gradient, rate, step, beta_1, beta_2, epsilon):

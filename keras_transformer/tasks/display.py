@@ -11,14 +11,23 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 console = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
+LINE_EVERY = 60  # seconds
+
+
 class Log:
-    """Lines for the screen and for a file; those said before there is a file are kept for it."""
+    """Lines for the screen and for a file; those said before there is a file are kept for it.
+
+    Attributes:
+        shown: whether lines are shown at all. Of several workers, one is enough.
+    """
 
     def __init__(self):
-        self.path, self.waiting = None, []
+        self.path, self.waiting, self.shown = None, [], True
 
     def say(self, text):
         """Shows a line and keeps it with the time."""
+        if not self.shown:
+            return
         console.print(text, markup=False)
         self.waiting.append(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n")
         if self.path is not None:
@@ -49,6 +58,8 @@ def progress_bar(**options):
 class ShowTraining(keras.callbacks.Callback):
     """A bar for each epoch, and a line when it is done.
 
+    Where there is no terminal for a bar, there is a line every minute.
+
     Args:
         progress: a `training.Progress`.
         steps_per_epoch: batches of a whole epoch.
@@ -63,6 +74,7 @@ class ShowTraining(keras.callbacks.Callback):
         self.close()  # a resumed training calls `fit` twice
         self.bar = progress_bar()
         self.bar.start()
+        self.last_line = time.monotonic()
 
     def on_epoch_begin(self, epoch, logs=None):
         self.task = self.bar.add_task(
@@ -75,6 +87,8 @@ class ShowTraining(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         note = f"loss {float(logs['loss']):.3f}  accuracy {float(logs['accuracy']):.1%}"
         self.bar.update(self.task, completed=self.progress.step_in_epoch, note=note)
+        if not console.is_terminal and time.monotonic() - self.last_line > LINE_EVERY:
+            self.say(f"Step {self.progress.step_in_epoch:,} of {self.steps_per_epoch:,}: {note}")
 
     def on_test_begin(self, logs=None):
         self.bar.update(self.task, note="validating")
@@ -83,12 +97,17 @@ class ShowTraining(keras.callbacks.Callback):
         self.bar.remove_task(self.task)
         row = self.progress.rows[-1]
         bleu = f", BLEU {row['val_bleu']:.2f}" if "val_bleu" in row else ""
-        self.log.say(
+        self.say(
             f"Epoch {row['epoch']}, step {row['step']:,}, {row['seconds'] / 60:.1f} min: "
             f"loss {row['loss']:.3f}, accuracy {row['accuracy']:.1%}; "
             f"validation: perplexity {row['val_perplexity']:.2f}, "
             f"accuracy {row['val_accuracy']:.1%}{bleu}; {row['tokens_per_second']:,} tokens/s"
         )
+
+    def say(self, text):
+        """A line for the log."""
+        self.log.say(text)
+        self.last_line = time.monotonic()
 
     def close(self):
         """Removes the bar, however the training ended."""

@@ -17,6 +17,7 @@ from keras_transformer.training import (
     ReadyPerplexity,
     training_network,
 )
+from keras_transformer.training.strategies import is_tpu
 
 DEFAULT_VOCAB_SIZE = 8000
 LEARN_FROM = 200_000  # pairs; a vocabulary does not get better with more
@@ -110,10 +111,14 @@ def allow_bfloat16():
 
 def make_network(model, settings, parts=1):
     """The model's training network, with the paper's optimizer; section 5."""
-    # On a CPU, compiling each shape with XLA takes longer than it saves.
-    compiled = bool(tf.config.list_physical_devices("GPU"))
+    strategy = tf.distribute.get_strategy()
+    # On a CPU, compiling each shape with XLA takes longer than it saves. Several devices are too
+    # many for what Keras would compile, and on a TPU, XLA compiles everything without being told.
+    on_gpu = bool(tf.config.list_physical_devices("GPU"))
+    compiled = on_gpu and strategy.num_replicas_in_sync == 1
+    by_xla = compiled or is_tpu(strategy)
     network = training_network(
-        model, settings.label_smoothing, settings.pack, parts, skip_padding=not compiled
+        model, settings.label_smoothing, settings.pack, parts, skip_padding=not by_xla
     )
     rate = InverseSquareRoot(
         settings.learning_rate,
@@ -135,6 +140,7 @@ def make_network(model, settings, parts=1):
         ReadyLoss(),
         weighted_metrics=[ReadyAccuracy(), ReadyPerplexity()],
         jit_compile="auto" if compiled else False,
+        steps_per_execution=settings.steps_per_execution,
     )
     # Left to the first step, the optimizer would make its variables while that is traced, and
     # TensorFlow would trace it a second time.

@@ -155,6 +155,11 @@ def check_weights(weights):
         )
 
 
+def is_begun(path):
+    """Whether a run was begun here; a folder that is something else is not one."""
+    return (path / "config.json").exists()
+
+
 def check_free(path, overwrite):
     """Raises an error unless a run may be made here."""
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):

@@ -1,7 +1,8 @@
 """What a training can be told, and what it does when it is not told."""
 
+import math
 import os
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 
 from keras_transformer.models.transformer import POSITIONS, SIZES
 
@@ -41,6 +42,8 @@ FOR_EMBEDDED = {
         "cool_down": 0.3,
     },
 }
+# A TPU computes in bfloat16, and compiles what it computes for one shape.
+FOR_TPU = {"pack": True, "mixed_precision": True, "steps_per_execution": 20}
 # What suits everything else; the paper's.
 OTHERWISE = {"norm_first": False, "positions": "sine", "label_smoothing": 0.1, "cool_down": 0.0}
 POSITIVE = (
@@ -52,12 +55,21 @@ POSITIVE = (
     "max_minutes",
     "max_steps",
     "patience",
+    "steps_per_execution",
 )
 WATCHED = ("perplexity", "bleu")
 # How sacreBLEU may split words: those that need nothing further to be installed.
 TOKENIZERS = ("13a", "none", "intl", "char", "zh")
 # What may change when a training is resumed; anything else would make it another training.
-MAY_CHANGE = ("epochs", "max_steps", "max_minutes", "patience", "average", "keep_epochs")
+MAY_CHANGE = (
+    "epochs",
+    "max_steps",
+    "max_minutes",
+    "patience",
+    "average",
+    "keep_epochs",
+    "steps_per_execution",
+)
 
 
 @dataclass
@@ -88,7 +100,10 @@ class Settings:
         positions: "sine", "learned", "rotary", "alibi" or "relative", see `Transformer`.
         dropout: rate.
         max_length: longest sentence in tokens; longer ones are left out of the training.
-        batch_tokens: positions of a batch on its longer side.
+        batch_tokens: positions of a batch on its longer side, however many devices share it.
+        scale_batch: make batches as many times larger as there are devices when the training
+            begins, see `scaled`.
+        scale: how many times that is; not to be given.
         pack: put several pairs into one row, so that there is one shape and hardly any padding.
         accumulate: over how many batches to average the gradient before an update.
         mixed_precision: compute in bfloat16, keep weights in float32.
@@ -108,6 +123,7 @@ class Settings:
         ema: validate and save a moving average of the weights, which keeps this share of itself in
             every step, such as 0.999.
         keep_epochs: of how many of the last epochs to keep the weights, to average them.
+        steps_per_execution: how many steps to do before looking at limits and signals.
         seed: of everything drawn.
     """
 
@@ -132,6 +148,8 @@ class Settings:
     dropout: float | None = None
     max_length: int = 256
     batch_tokens: int | None = None
+    scale_batch: bool = False
+    scale: int = 1
     pack: bool = False
     accumulate: int = 1
     mixed_precision: bool = False
@@ -149,6 +167,7 @@ class Settings:
     average: int | None = None
     ema: float | None = None
     keep_epochs: int = 10
+    steps_per_execution: int = 1
     seed: int = 0
 
     as_dict = asdict
@@ -190,6 +209,24 @@ class Settings:
         if not (self.data or "").startswith("tfds:"):  # there, `source` and `target` are features
             _one_or_two_files("", self.data, self.source, self.target, needed=True)
         _one_or_two_files("valid_", self.valid_data, self.valid_source, self.valid_target)
+
+    def scaled(self):
+        """The settings for batches that are `scale` times as large as `batch_tokens` says.
+
+        The learning rate grows with the square root of that, as Adam wants it (Malladi et al.
+        2022), and what is counted in steps shrinks with it: as much text is learned from.
+        """
+        steps = {
+            name: math.ceil(getattr(self, name) / self.scale)
+            for name in ("warmup_steps", "max_steps")
+            if getattr(self, name) is not None
+        }
+        return replace(
+            self,
+            batch_tokens=self.batch_tokens * self.scale,
+            learning_rate=self.learning_rate * math.sqrt(self.scale),
+            **steps,
+        )
 
     def with_changes(self, changes):
         """The same with some changes; only those a running training can take.

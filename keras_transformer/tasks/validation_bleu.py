@@ -14,14 +14,20 @@ class ValidationBleu(keras.callbacks.Callback):
         tokenizers: of source and target.
         pairs: (source, target), sentences.
         tokenize: see `evaluate`.
+        workers: the `Workers`, of whom the chief translates.
     """
 
-    def __init__(self, model, tokenizers, pairs, tokenize):
+    def __init__(self, model, tokenizers, pairs, tokenize, workers):
         super().__init__()
+        self.workers = workers
         self.translator = Translator(model, tokenizers)
         self.sources, self.references = map(list, zip(*pairs, strict=True))
         self.tokenize = tokenize
 
     def on_epoch_end(self, epoch, logs=None):
+        logs["val_bleu"] = self.workers.share(self.bleu)
+
+    def bleu(self):
+        """BLEU of the model as it is now."""
         translations = self.translator(self.sources)
-        logs["val_bleu"] = score(translations, self.references, self.tokenize)["bleu"]
+        return score(translations, self.references, self.tokenize)["bleu"]

@@ -10,6 +10,7 @@ from keras_transformer.training.averaging import (
 from keras_transformer.training.best import KeepBest
 from keras_transformer.training.checkpoints import (
     Checkpoints,
+    all_variables,
     load_checkpoint,
     load_last_checkpoint,
     save_checkpoint,
@@ -22,6 +23,15 @@ from keras_transformer.training.network import training_network
 from keras_transformer.training.output_loss import ReadyAccuracy, ReadyLoss, ReadyPerplexity
 from keras_transformer.training.progress import CountProgress, Progress, StopAfter
 from keras_transformer.training.schedule import InverseSquareRoot
+
+
+def __getattr__(name):
+    if name == "strategy":  # TensorFlow's; whoever trains with JAX need not import it
+        from keras_transformer.training.strategies import strategy
+
+        return strategy
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "Adam",
@@ -40,11 +50,13 @@ __all__ = [
     "StopAfter",
     "TokenAccuracy",
     "UseMovingAverage",
+    "all_variables",
     "average_weights",
     "epochs_kept",
     "last_epochs",
     "load_checkpoint",
     "load_last_checkpoint",
     "save_checkpoint",
+    "strategy",
     "training_network",
 ]

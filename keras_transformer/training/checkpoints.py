@@ -22,7 +22,7 @@ def save_checkpoint(path, model, progress):
         model: a compiled model.
         progress: a `Progress`.
     """
-    arrays = {name: ops.convert_to_numpy(v) for name, v in _variables(model).items()}
+    arrays = {name: ops.convert_to_numpy(v) for name, v in _named(model).items()}
     arrays["progress"] = np.array(json.dumps(progress.as_dict()))
     write_whole(path, lambda temporary: np.savez(temporary, **arrays))
 
@@ -35,7 +35,7 @@ def load_checkpoint(path, model):
     """
     arrays = read_arrays(path)
     progress = Progress(**json.loads(str(arrays.pop("progress"))))
-    variables = _variables(model)
+    variables = _named(model)
     saved = {name: array.shape for name, array in arrays.items()}
     expected = {name: tuple(variable.shape) for name, variable in variables.items()}
     if saved != expected:
@@ -74,7 +74,7 @@ class Checkpoints(keras.callbacks.Callback):
     """Saves a checkpoint after every epoch, and every few minutes in between.
 
     Args:
-        folder: where to.
+        folder: where to; None to save nothing, in a worker who is not the chief.
         progress: a `Progress`.
         every_minutes: how much work may be lost when the process is killed.
         keep: how many of the newest stay.
@@ -82,9 +82,10 @@ class Checkpoints(keras.callbacks.Callback):
 
     def __init__(self, folder, progress, every_minutes=10.0, keep=2):
         super().__init__()
-        self.folder, self.progress, self.keep = Path(folder), progress, keep
+        self.folder, self.progress, self.keep = folder and Path(folder), progress, keep
         self.every_seconds = 60 * every_minutes
-        self.folder.mkdir(parents=True, exist_ok=True)
+        if folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
 
     def on_train_begin(self, logs=None):
         self.last = time.monotonic()
@@ -107,6 +108,8 @@ class Checkpoints(keras.callbacks.Callback):
 
     def save(self):
         """Saves one now and removes what is older than the newest few."""
+        if self.folder is None:
+            return
         save_checkpoint(
             self.folder / f"step-{self.progress.step:09d}.npz", self.model, self.progress
         )
@@ -115,9 +118,15 @@ class Checkpoints(keras.callbacks.Callback):
         self.last = time.monotonic()
 
 
-def _variables(model):
-    """All state of a training by a name that is the same in every process."""
-    model.optimizer.build(model.trainable_variables)
+def all_variables(model):
+    """All state of a compiled model: weights, random states, the optimizer's."""
+    return list(_named(model).values())
+
+
+def _named(model):
+    """The same by names that are the same in every process, whatever devices it has."""
+    if not model.optimizer.built:
+        model.optimizer.build(model.trainable_variables)
     groups = {"model": model.variables, "optimizer": model.optimizer.variables}
     return {
         f"{group}/{index:04d}": variable

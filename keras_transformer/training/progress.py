@@ -57,9 +57,14 @@ class CountProgress(keras.callbacks.Callback):
     def on_train_begin(self, logs=None):
         self.last = time.monotonic()
 
+    def on_epoch_begin(self, epoch, logs=None):
+        self.first = self.progress.step_in_epoch
+
     def on_train_batch_end(self, batch, logs=None):
-        self.progress.step += 1
-        self.progress.step_in_epoch += 1
+        # Keras may do several steps at a time, and counts more than there are at an epoch's end.
+        done = min(self.first + batch + 1, self.progress.steps_per_epoch)
+        self.progress.step += done - self.progress.step_in_epoch
+        self.progress.step_in_epoch = done
         self._count_seconds()
 
     def on_epoch_end(self, epoch, logs=None):
@@ -81,16 +86,19 @@ class StopAfter(keras.callbacks.Callback):
         progress: a `Progress`.
         steps: how many at most, or None.
         minutes: how many at most, or None; of all parts of a resumed training together.
+        agree: with what several workers, whose clocks differ, find out whether any has had enough.
     """
 
-    def __init__(self, progress, steps=None, minutes=None):
+    def __init__(self, progress, steps=None, minutes=None, agree=bool):
         super().__init__()
-        self.progress, self.steps, self.minutes = progress, steps, minutes
+        self.progress, self.steps, self.minutes, self.agree = progress, steps, minutes, agree
 
     def reached(self):
         """Whether it is enough."""
         enough_steps = self.steps is not None and self.progress.step >= self.steps
-        enough_minutes = self.minutes is not None and self.progress.seconds >= 60 * self.minutes
+        enough_minutes = self.minutes is not None and self.agree(
+            self.progress.seconds >= 60 * self.minutes
+        )
         return enough_steps or enough_minutes
 
     def on_train_batch_end(self, batch, logs=None):
