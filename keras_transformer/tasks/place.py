@@ -42,6 +42,17 @@ class Place:
         """Whether shapes must be static, and XLA compiles everything anyway."""
         return is_tpu(self.strategy)
 
+    def check(self, settings):
+        """Raises an error if a training with these settings cannot be here."""
+        if self.is_tpu and not settings.pack:
+            raise ValueError("On a TPU all batches must be of one shape: train with --pack")
+        if settings.steps_per_execution > 1 and self.replicas > 1 and not self.is_tpu:
+            # Keras then leads its replicas' threads into a branch that TensorFlow cannot run.
+            raise ValueError(
+                "`steps_per_execution` must be 1 on several devices that are no TPU. "
+                f"Received: steps_per_execution={settings.steps_per_execution}"
+            )
+
     def describe(self):
         """In a few words, for the log."""
         if self.replicas == 1:

@@ -114,8 +114,7 @@ class Job:
 
         self.resumes, found = self.workers.share(of_chief)
         self.settings = Settings(**found)
-        if self.place.is_tpu and not self.settings.pack:
-            raise ValueError("On a TPU all batches must be of one shape: train with --pack")
+        self.place.check(self.settings)
         if self.settings.mixed_precision:
             allow_bfloat16()
 

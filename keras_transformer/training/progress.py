@@ -61,8 +61,8 @@ class CountProgress(keras.callbacks.Callback):
         self.first = self.progress.step_in_epoch
 
     def on_train_batch_end(self, batch, logs=None):
-        # Keras may do several steps at a time, and counts more than there are at an epoch's end.
-        done = min(self.first + batch + 1, self.progress.steps_per_epoch)
+        # Keras may do several steps at a time, and counts more than there are at the end.
+        done = self.first + min(batch + 1, self.params["steps"])
         self.progress.step += done - self.progress.step_in_epoch
         self.progress.step_in_epoch = done
         self._count_seconds()
