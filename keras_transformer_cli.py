@@ -23,7 +23,7 @@ app = typer.Typer(
     help="Train a Transformer on pairs of sentences, evaluate it, translate with it, export it.",
 )
 
-USER_ERROR, INTERRUPTED = 2, 130
+DOES_NOT_FIT, USER_ERROR, INTERRUPTED = 1, 2, 130
 DATA, VOCABULARY, MODEL, TRAINING, DEVICES = (
     "Data",
     "Vocabulary",
@@ -194,6 +194,55 @@ def launch(
     code = launch(command or [], workers, restarts, say=lambda line: typer.echo(line, err=True))
     if code:
         sys.exit(code)
+
+
+@app.command()
+def tpu_check(
+    size: Annotated[str, option("tiny, base or big; base unless given.")] = "base",
+    topology: Annotated[
+        str, option("Generation, and chips along each axis; v5e:4x4 unless given.")
+    ] = "v5e:4x4",
+    batch_tokens: Annotated[
+        int, option("Positions of a batch, all chips together; 131072 unless given.")
+    ] = 131_072,
+    length: Annotated[int, option("Of a row of packed sentences; 256 unless given.")] = 256,
+    vocab_size: Annotated[int, option("Pieces; 32000 unless given.")] = 32_000,
+    model_parallel: Annotated[
+        int, option("Split a model over so many chips; 1, every chip has all of it.")
+    ] = 1,
+    precision: Annotated[
+        str, option("mixed_bfloat16 (unless given), bfloat16 or float32.")
+    ] = "mixed_bfloat16",
+    backend: Annotated[
+        str, option("jax (unless given), or tensorflow: what one chip does, without the others.")
+    ] = "jax",
+    json: Annotated[bool, flag("--json", "Print JSON.")] = False,
+):
+    """Compile a whole training step with the TPU's compiler, without a TPU: does it fit?
+
+    Needs `pip install 'keras-transformer-layers[tpu-check]'` and a few minutes. The exit code is 1
+    if it does not fit.
+
+    Example:
+
+        keras-transformer tpu-check --size base --topology v5e:4x4 --batch-tokens 131072
+    """
+    if backend not in ("jax", "tensorflow"):
+        raise ValueError(f"`backend` must be one of jax, tensorflow. Received: backend={backend!r}")
+    os.environ["KERAS_BACKEND"] = backend
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")  # where the compiler runs
+    os.environ.setdefault("DNNL_MAX_CPU_ISA", "AVX512_CORE_BF16")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    with quiet_standard_error() as screen, waiting(screen, f"Compiling for {topology}: minutes"):
+        from keras_transformer.tasks.tpu_check import tpu_check as check
+
+        report = check(size, topology, batch_tokens, length, vocab_size, model_parallel, precision)
+    if json:
+        typer.echo(json_format.dumps(report.as_dict()))
+    else:
+        typer.echo("\n".join(report.lines()))
+    if not report.fits:
+        sys.exit(DOES_NOT_FIT)
 
 
 @app.command()
@@ -413,20 +462,39 @@ def import_tasks():
 
 @contextlib.contextmanager
 def quiet_standard_error():
-    """Keeps back what is written to the standard error, unless an exception comes."""
+    """Keeps back what is written to the standard error, unless an exception comes.
+
+    Not so if that is a user's mistake, which is explained in a line. What must be seen all the same
+    can be written to the file that this gives.
+    """
     sys.stderr.flush()
     kept = os.dup(2)
-    with tempfile.TemporaryFile() as hidden:
+    with tempfile.TemporaryFile() as hidden, os.fdopen(kept, "w") as screen:
         os.dup2(hidden.fileno(), 2)
         try:
-            yield
-        except BaseException:
-            hidden.seek(0)
-            os.write(kept, hidden.read())
+            yield screen
+        except BaseException as error:
+            if not isinstance(error, ValueError):
+                hidden.seek(0)
+                os.write(kept, hidden.read())
             raise
         finally:
+            screen.flush()
             os.dup2(kept, 2)
-            os.close(kept)
+
+
+@contextlib.contextmanager
+def waiting(screen, text):
+    """Says what takes so long, on a screen that is otherwise kept quiet."""
+    from rich.console import Console
+
+    console = Console(file=screen, highlight=False)
+    if not console.is_terminal:
+        console.print(text, markup=False)
+        yield
+        return
+    with console.status(text):
+        yield
 
 
 def main():

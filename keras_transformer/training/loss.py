@@ -55,7 +55,11 @@ def token_log_likelihoods(labels, logits):
 
 def label_logits(labels, logits):
     """The logit of each token's label: (B, T)."""
-    # `ops.take_along_axis` would do, but it copies all logits first.
+    if keras.backend.backend() == "jax":
+        # Rows that are spread over devices stay where they are.
+        labels = ops.expand_dims(ops.cast(labels, "int32"), -1)
+        return ops.squeeze(ops.take_along_axis(logits, labels, axis=-1), -1)
+    # In TensorFlow that would copy all logits first.
     vocab_size = logits.shape[-1]
     labels = ops.reshape(ops.cast(labels, "int32"), (-1,))
     rows = ops.arange(ops.shape(labels)[0], dtype="int32")
