@@ -103,9 +103,10 @@ class Team:
 
     def show(self, index, lines):
         """Passes a worker's lines on."""
-        for line in lines:
-            if line.strip():
-                self.say(f"[{index}] {line.rstrip()}")
+        with lines:
+            for line in lines:
+                if line.strip():
+                    self.say(f"[{index}] {line.rstrip()}")
 
     def run(self):
         """Waits until all have ended: the first other exit code than 0, and who had it."""

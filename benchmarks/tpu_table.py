@@ -74,6 +74,7 @@ def table(rows):
 
 
 def main(out: Path = OUT):
+    """Asks the TPU's compiler for every row, and prints the table."""
     rows = []
     for number, row in enumerate(ROWS, 1):
         print(f"{number} of {len(ROWS)}: {row}", file=sys.stderr, flush=True)

@@ -14,6 +14,7 @@ from keras_transformer.training import (
     InverseSquareRoot,
     ReadyAccuracy,
     ReadyLoss,
+    ReadyMeanLoss,
     ReadyPerplexity,
     training_network,
 )
@@ -138,7 +139,7 @@ def make_network(model, settings, parts=1):
             **average,
         ),
         ReadyLoss(),
-        weighted_metrics=[ReadyAccuracy(), ReadyPerplexity()],
+        weighted_metrics=[ReadyMeanLoss(), ReadyAccuracy(), ReadyPerplexity()],
         jit_compile="auto" if compiled else False,
         steps_per_execution=settings.steps_per_execution,
     )

@@ -20,7 +20,12 @@ from keras_transformer.training.loss import SmoothedCrossentropy
 from keras_transformer.training.metrics import Perplexity, TokenAccuracy
 from keras_transformer.training.metrics_file import MetricsFile
 from keras_transformer.training.network import training_network
-from keras_transformer.training.output_loss import ReadyAccuracy, ReadyLoss, ReadyPerplexity
+from keras_transformer.training.output_loss import (
+    ReadyAccuracy,
+    ReadyLoss,
+    ReadyMeanLoss,
+    ReadyPerplexity,
+)
 from keras_transformer.training.progress import CountProgress, Progress, StopAfter
 from keras_transformer.training.schedule import InverseSquareRoot
 
@@ -45,6 +50,7 @@ __all__ = [
     "Progress",
     "ReadyAccuracy",
     "ReadyLoss",
+    "ReadyMeanLoss",
     "ReadyPerplexity",
     "SmoothedCrossentropy",
     "StopAfter",

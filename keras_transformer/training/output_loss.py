@@ -5,7 +5,7 @@ from keras import ops
 
 from keras_transformer.layers import PositionalEmbedding
 from keras_transformer.training.loss import label_logits
-from keras_transformer.training.metrics import Perplexity, TokenAccuracy
+from keras_transformer.training.metrics import Perplexity, TokenAccuracy, TokenMetric
 from keras_transformer.training.registration import register
 
 LOSS, LOG_LIKELIHOOD, CORRECT = range(3)
@@ -132,6 +132,21 @@ class ReadyLoss(keras.losses.Loss):
 
     def call(self, y_true, y_pred):
         return y_pred[..., LOSS]
+
+
+@register
+class ReadyMeanLoss(TokenMetric):
+    """The mean over real tokens of the loss that `OutputLoss` has worked out.
+
+    Called "loss" it is reported in the place of Keras's own mean of losses, which weighs every
+    batch by its rows, empty ones included: more of them on two devices than on one.
+    """
+
+    def __init__(self, name="loss", **kwargs):
+        super().__init__(name=name, **kwargs)
+
+    def of_each_token(self, y_true, tokens):
+        return tokens[..., LOSS]
 
 
 @register
