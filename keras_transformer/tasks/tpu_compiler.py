@@ -16,7 +16,11 @@ MEMORY = {
 }
 COLLECTIVES = "all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute"
 UNITS = {"": 2**-30, "K": 2**-20, "M": 2**-10, "G": 1, "T": 2**10}  # in GiB
-TOO_LARGE = re.compile(r"Used ([\d.]+)([KMGT]?) of ([\d.]+)([KMGT]?) hbm")
+# The compiler gives up when all it needs is too much, or temporary values alone are.
+TOO_LARGE = (
+    re.compile(r"Used ([\d.]+)([KMGT]?) of ([\d.]+)([KMGT]?) hbm"),
+    re.compile(r"\(([\d.]+)([KMGT]?)\) exceeds available HBM \(([\d.]+)([KMGT]?)\)"),
+)
 
 
 def topology_devices(name):
@@ -87,10 +91,13 @@ def memory_wanted(error):
 
     >>> memory_wanted("RESOURCE_EXHAUSTED: Used 23.50G of 15.75G hbm. Exceeded ...")
     (23.5, 15.75)
+    >>> memory_wanted("RESOURCE_EXHAUSTED: ... (115.0G) exceeds available HBM (15.75G) ...")
+    (115.0, 15.75)
     """
-    found = TOO_LARGE.search(str(error))
+    found = [match for pattern in TOO_LARGE if (match := pattern.search(str(error)))]
     if "RESOURCE_EXHAUSTED" not in str(error) or not found:
         return None
+    found = found[0]
     return float(found[1]) * UNITS[found[2]], float(found[3]) * UNITS[found[4]]
 
 
