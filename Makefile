@@ -22,8 +22,8 @@ test: $(VENV)/.installed-test ## all tests, options in pairs
 test-all: $(VENV)/.installed-test ## all tests, every combination of options
 	$(PYTEST) --all-combinations
 
-test-backends: $(VENV)/.installed-test $(VENV)/.installed-jax ## the layers, models, training and decoding on JAX, a smoke test on PyTorch
-	KERAS_BACKEND=jax $(PYTEST) tests/layers tests/models tests/training tests/decoding tests/backends
+test-backends: $(VENV)/.installed-test $(VENV)/.installed-jax $(VENV)/.installed-tpu-check ## the layers, models, training and decoding on JAX, the TPU's compiler, a smoke test on PyTorch
+	KERAS_BACKEND=jax JAX_PLATFORMS=cpu $(PYTEST) tests/layers tests/models tests/training tests/decoding tests/backends
 	KERAS_BACKEND=torch $(PYTEST) tests/backends
 
 test-wheel: $(VENV)/.installed-test ## build the wheel, install it in an empty environment, run the README's model

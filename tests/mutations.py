@@ -15,6 +15,7 @@ from pathlib import Path
 import mutations_of_decoding
 import mutations_of_export
 import mutations_of_layers
+import mutations_of_scale
 import mutations_of_translation
 
 ROOT = Path(__file__).parents[1]
@@ -23,6 +24,7 @@ PARTS = (
     mutations_of_decoding,
     mutations_of_translation,
     mutations_of_export,
+    mutations_of_scale,
 )
 MUTATIONS = [mutation for part in PARTS for mutation in part.MUTATIONS]
 

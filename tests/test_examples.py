@@ -1,6 +1,10 @@
 """Every example runs, for a few steps."""
 
 import importlib.util
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,3 +45,28 @@ def test_translate_from_scratch_trains_and_translates(monkeypatch, capsys):
     monkeypatch.setattr(example, "phrases", lambda: (train[:300], held_out))
     example.main(steps=2)
     assert "Exact match on 10 sentences of unseen combinations" in capsys.readouterr().out
+
+
+def test_train_on_many_devices_differs_by_one_argument():
+    script = str(EXAMPLES[0].with_stem("train_on_many_devices"))
+    launch = ("-m", "keras_transformer_cli", "launch", "--", sys.executable)
+    losses = {}
+    for name, words in {
+        "one": (script, "--strategy", "one"),
+        "mirrored": (script, "--strategy", "mirrored"),
+        "auto": (*launch, script),
+    }.items():
+        done = subprocess.run(
+            [sys.executable, *words, "--steps", "20"],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+        )
+        assert done.returncode == 0, done.stderr
+        printed = done.stdout + done.stderr
+        found = re.findall(r"Loss over 20 steps on (\d) devices: ([\d.]+)", printed)
+        assert {int(devices) for devices, _ in found} == {1 if name == "one" else 2}, printed
+        losses[name] = {float(loss) for _, loss in found}
+    (one,) = losses["one"]
+    for loss in losses["mirrored"] | losses["auto"]:
+        assert loss == pytest.approx(one, rel=1e-4)

@@ -5,6 +5,7 @@ import json
 import os
 import resource
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -305,3 +306,37 @@ def test_training_is_with_onednn_unless_the_environment_says_no(command, monkeyp
             monkeypatch.delenv("TF_ENABLE_ONEDNN_OPTS")
         code, _, _ = command("train", "--data", tmp_path / "missing.tsv", "--out", tmp_path / "run")
         assert (code, os.environ["TF_ENABLE_ONEDNN_OPTS"]) == (2, wanted)
+
+
+@pytest.mark.parametrize(
+    ("place", "config", "complaint"),
+    [
+        (("--strategy", "all"), None, "`strategy` must be one of auto, one, mirrored"),
+        (("--strategy", "tpu"), None, "TensorFlow finds no TPU 'local'"),
+        (("--strategy", "multiworker"), None, "Several workers need TF_CONFIG"),
+        (("--strategy", "auto"), "{'cluster'", "TF_CONFIG must be like"),
+        (("--replicas", 2), None, '`replicas` is for strategy="mirrored"'),
+        (("--resume-or-begin", "--overwrite"), None, "Either --resume-or-begin or --overwrite"),
+    ],
+    ids=str,
+)
+def test_places_that_are_not_there_are_one_line(
+    command, monkeypatch, tmp_path, pairs_file, place, config, complaint
+):
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    if config:
+        monkeypatch.setenv("TF_CONFIG", config)
+    out = tmp_path / "run"
+    result = command("train", "--data", pairs_file, "--out", out, *place, *SMALL_OPTIONS)
+    assert complaint in one_line_error(result)
+    assert not out.exists()
+
+
+def test_a_port_in_use_is_one_line(command, monkeypatch, tmp_path, pairs_file):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        cluster = {"worker": [f"127.0.0.1:{port}", "127.0.0.1:9"]}
+        config = {"cluster": cluster, "task": {"type": "worker", "index": 0}}
+        monkeypatch.setenv("TF_CONFIG", json.dumps(config))
+        result = command("train", "--data", pairs_file, "--out", tmp_path / "run")
+    assert f"Port {port} cannot be listened on" in one_line_error(result)
