@@ -86,6 +86,8 @@ def fit(model, network, batches, corpus, tokenizers, folder, settings, progress,
                 validation_data=valid_batches.dataset(
                     endless=False, labels_too=True, strategy=place.strategy
                 ),
+                # Keras does not see how many a distributed data set has, and warns at its end.
+                validation_steps=valid_batches.steps,
                 initial_epoch=part.first_epoch,
                 epochs=part.last_epoch,
                 steps_per_epoch=part.steps,
@@ -149,7 +151,7 @@ def average_last(model, network, valid_batches, folder, count, log, place):
     count = place.workers.share(of_chief)
     place.workers.share_variables(model.variables)
     batches = valid_batches.dataset(endless=False, labels_too=True, strategy=place.strategy)
-    metrics = network.evaluate(batches, return_dict=True, verbose=0)
+    metrics = network.evaluate(batches, steps=valid_batches.steps, return_dict=True, verbose=0)
     if folder is not None:
         folder.save_model(for_use(model), AVERAGED)
         log.say(

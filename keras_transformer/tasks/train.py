@@ -69,7 +69,7 @@ def train(
     keep_memory()
     log = Log()
     place = Place.find(strategy, replicas, tpu, log.say)
-    with contextlib.ExitStack() as open_until_the_end, explained():
+    with contextlib.ExitStack() as open_until_the_end, explained(place.workers.count):
         job = Job(Path(out), place, log, open_until_the_end)
         job.begin(resume, overwrite, other_versions, resume_or_begin, settings)
         return job.run()

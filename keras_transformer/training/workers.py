@@ -1,5 +1,6 @@
 """What the processes of one training have to agree on."""
 
+import contextlib
 import json
 
 import numpy as np
@@ -7,6 +8,17 @@ import tensorflow as tf
 from keras import ops
 
 from keras_transformer.training.cluster import LostWorkerError
+
+# What TensorFlow raises and says when a worker has gone.
+LOSSES = (
+    tf.errors.UnavailableError,
+    tf.errors.AbortedError,
+    tf.errors.CancelledError,
+    tf.errors.InternalError,
+    tf.errors.FailedPreconditionError,
+    tf.errors.DeadlineExceededError,
+)
+SIGNS = ("ollective", "heartbeat", "GRPC", "worker", "onnection")
 
 
 class Workers:
@@ -126,26 +138,18 @@ class Workers:
         return self.strategy.experimental_local_results(total)[0]
 
 
-class explained:
-    """A context in which the loss of a worker is an error that says so."""
+@contextlib.contextmanager
+def explained(count=2):
+    """Within it, the loss of a worker is an error that says so.
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, traceback):
-        if isinstance(error, LOSSES) and any(sign in str(error) for sign in SIGNS):
-            raise LostWorkerError(
-                "Another worker has gone, and this one cannot go on alone: resume all of them"
-            ) from error
-
-
-# What TensorFlow raises and says when a worker has gone.
-LOSSES = (
-    tf.errors.UnavailableError,
-    tf.errors.AbortedError,
-    tf.errors.CancelledError,
-    tf.errors.InternalError,
-    tf.errors.FailedPreconditionError,
-    tf.errors.DeadlineExceededError,
-)
-SIGNS = ("ollective", "heartbeat", "GRPC", "worker", "onnection")
+    Args:
+        count: how many workers there are; one alone loses nobody.
+    """
+    try:
+        yield
+    except LOSSES as error:
+        if count == 1 or not any(sign in str(error) for sign in SIGNS):
+            raise
+        raise LostWorkerError(
+            "Another worker has gone, and this one cannot go on alone: resume all of them"
+        ) from error

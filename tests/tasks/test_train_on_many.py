@@ -70,6 +70,7 @@ def test_after_twenty_steps_two_are_where_one_is(alone, pairs_file, tmp_path, st
     settings = {"data": str(pairs_file), "max_steps": 20, "strategy": strategy, **OPTIONS}
     results = run(out, **settings)
     assert "on 2 devices" in results[0][2]
+    assert "Warning" not in results[0][2]
     ((one,), (two,)) = metrics(alone), metrics(out)
     for name in ("loss", "accuracy", "perplexity", "val_loss", "val_accuracy", "val_perplexity"):
         np.testing.assert_allclose(two[name], one[name], rtol=1e-4, err_msg=name)
