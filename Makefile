@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PYTEST = $(BIN)/python -m pytest
 
-.PHONY: help demo test test-all test-backends test-wheel test-serving-skew test-device server-ops test-mutations lint bench docs pictures clean
+.PHONY: help demo test test-slow test-all test-backends test-wheel test-serving-skew test-device server-ops test-mutations lint bench docs pictures clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -18,6 +18,9 @@ demo: $(VENV)/.installed-serving ## learn to translate English to French in thre
 
 test: $(VENV)/.installed-test ## all tests, options in pairs
 	$(PYTEST)
+
+test-slow: $(VENV)/.installed-test ## the tests that start many processes
+	$(PYTEST) -m slow
 
 test-all: $(VENV)/.installed-test ## all tests, every combination of options
 	$(PYTEST) --all-combinations

@@ -47,6 +47,15 @@ def test_translate_from_scratch_trains_and_translates(monkeypatch, capsys):
     assert "Exact match on 10 sentences of unseen combinations" in capsys.readouterr().out
 
 
+def test_train_on_many_devices_trains(monkeypatch, capsys):
+    example = load(EXAMPLES[0].with_stem("train_on_many_devices"))
+    train, _ = example.phrases(count=500, held_out=0)
+    monkeypatch.setattr(example, "phrases", lambda count: (train, []))
+    assert example.main(steps=2, name="one") > 0
+    assert "Loss over 2 steps on 1 devices" in capsys.readouterr().out
+
+
+@pytest.mark.slow
 def test_train_on_many_devices_differs_by_one_argument():
     script = str(EXAMPLES[0].with_stem("train_on_many_devices"))
     launch = ("-m", "keras_transformer_cli", "launch", "--", sys.executable)

@@ -33,7 +33,10 @@ def newest(out):
     return max((out / "checkpoints").glob("step-*.npz"))
 
 
-@pytest.mark.parametrize("killed", [0, 1])
+EITHER = [pytest.param(0, marks=pytest.mark.slow), 1]
+
+
+@pytest.mark.parametrize("killed", EITHER)
 def test_a_killed_worker_does_not_leave_the_other_waiting(pairs_file, tmp_path, killed):
     out = tmp_path / "run"
     arguments = ["-m", "keras_transformer_cli", *words(out, pairs_file), "--max-steps=100000"]
@@ -52,7 +55,7 @@ def test_a_killed_worker_does_not_leave_the_other_waiting(pairs_file, tmp_path, 
             process.communicate()
 
 
-@pytest.mark.parametrize("asked", [0, 1])
+@pytest.mark.parametrize("asked", EITHER)
 def test_asked_to_end_all_save_and_say_that_they_can_go_on(pairs_file, tmp_path, asked):
     out = tmp_path / "run"
     arguments = ["-m", "keras_transformer_cli", *words(out, pairs_file), "--max-steps=100000"]
@@ -80,6 +83,7 @@ def launch(*arguments):
     )
 
 
+@pytest.mark.slow
 def test_killed_and_launched_again_it_ends_as_if_nothing_had_happened(pairs_file, tmp_path):
     undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
     process = launch("--", *words(undisturbed, pairs_file))

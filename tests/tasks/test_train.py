@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import shutil
+import signal
 import zipfile
 from types import SimpleNamespace
 
@@ -71,7 +72,7 @@ def test_interrupted_at_the_last_step_it_ends_the_epoch(tmp_path, limit):
     checkpoints.progress.steps_per_epoch = 3
     checkpoints.set_model(SimpleNamespace(stop_training=not of_epoch))
     stop = StopOnInterrupt(checkpoints)
-    stop.wanted = True
+    stop._remember(signal.SIGINT, None)
     stop.on_train_batch_end(2)
     assert not list(tmp_path.iterdir())
     with pytest.raises(KeyboardInterrupt):

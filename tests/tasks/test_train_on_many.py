@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -98,6 +97,7 @@ def test_a_training_moves_from_one_to_two_to_workers_and_back(alone, pairs_file,
     assert_close(model.get_weights(), weights_of_worker(alone))
 
 
+@pytest.mark.slow
 def test_everything_at_once_on_two_workers(pairs_file, tmp_path):
     settings = {
         **OPTIONS,
@@ -133,10 +133,6 @@ def test_several_steps_at_a_time_change_nothing(pairs_file, tmp_path):
     assert rows_1[-1]["val_loss"] == rows_7[-1]["val_loss"]
     for a, b in zip(weights_1, weights_7, strict=True):
         np.testing.assert_array_equal(a, b)
-    out = shutil.copytree(tmp_path / "7", tmp_path / "resumed")
-    train(out, resume=True, max_steps=45)
-    train(tmp_path / "1", resume=True, max_steps=45)
-    assert metrics(out)[-1]["val_loss"] == metrics(tmp_path / "1")[-1]["val_loss"]
 
 
 def test_larger_batches_get_a_larger_rate_and_fewer_steps():
@@ -150,6 +146,7 @@ def test_larger_batches_get_a_larger_rate_and_fewer_steps():
     assert Settings(data="phrases").scaled() == Settings(data="phrases")
 
 
+@pytest.mark.slow
 def test_a_scaled_training_goes_on_as_it_began(pairs_file, tmp_path):
     out = tmp_path / "run"
     settings = {"scale_batch": True, "strategy": "mirrored", **OPTIONS}

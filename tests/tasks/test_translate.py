@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from keras_transformer.data import phrases
 from keras_transformer.tasks import RunFolder, Translator, evaluate, translate
 from keras_transformer.tasks.evaluate import score
 from keras_transformer.tasks.validation_bleu import ValidationBleu
 from keras_transformer.text import one_line
+from keras_transformer.training.workers import Workers
 
 
 @pytest.fixture
@@ -112,7 +114,8 @@ def test_an_output_is_one_line():
 
 def test_bleu_of_the_validation_pairs_is_added_to_the_metrics(trained):
     folder, pairs = RunFolder(trained), phrases(count=30, held_out=0)[0]
-    callback = ValidationBleu(folder.load_model(), folder.tokenizers(), pairs, "none")
+    alone = Workers(tf.distribute.get_strategy())
+    callback = ValidationBleu(folder.load_model(), folder.tokenizers(), pairs, "none", alone)
     logs = {}
     callback.on_epoch_end(0, logs)
     sources, references = map(list, zip(*pairs, strict=True))
