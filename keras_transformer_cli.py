@@ -186,7 +186,7 @@ def launch(
 
         keras-transformer launch --workers 2 --restarts 1 -- train --data phrases --out runs/two
 
-    For several GPUs in one machine, `train --strategy mirrored` is faster. On several machines, a
+    For several GPUs in one machine there is `train --strategy mirrored`. On several machines, a
     job manager starts the workers: docs/scale.md.
     """
     from keras_transformer_launch import launch
