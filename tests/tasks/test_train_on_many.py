@@ -83,6 +83,7 @@ def test_after_twenty_steps_two_are_where_one_is(alone, pairs_file, tmp_path, st
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 def test_a_training_moves_from_one_to_two_to_workers_and_back(alone, pairs_file, tmp_path):
     out = tmp_path / "run"
     run(out, data=str(pairs_file), max_steps=5, strategy="one", **OPTIONS)
