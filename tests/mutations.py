@@ -6,6 +6,7 @@
 Each mutation is tried in a copy of the tree; the test named beside it must fail there.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -38,7 +39,9 @@ def noticed(mutation, tree):
     path.write_text(text.replace(mutation.line, mutation.broken))
     test = f"tests/{mutation.noticed_by}"
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-m", "", "--no-header", test]
-    done = subprocess.run(command, cwd=tree, capture_output=True, text=True)
+    # Processes that the test starts have to find the broken tree, too, not the installed one.
+    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    done = subprocess.run(command, cwd=tree, capture_output=True, text=True, env=environment)
     path.write_text(text)
     if done.returncode not in (0, 1) or " error" in done.stdout.splitlines()[-1]:
         sys.exit(f"{test} could not be run:\n{done.stdout}{done.stderr}")
