@@ -90,6 +90,7 @@ class Team:
 
     def __init__(self, words, count, say, signals):
         self.say, self.signals = say, signals
+        self.speaking = threading.Lock()  # or two long lines would come out as one
         addresses = [f"127.0.0.1:{port}" for port in free_ports(count)]
         self.processes = [
             start(words, addresses, index, share_of_cores(index, count)) for index in range(count)
@@ -106,7 +107,8 @@ class Team:
         with lines:
             for line in lines:
                 if line.strip():
-                    self.say(f"[{index}] {line.rstrip()}")
+                    with self.speaking:
+                        self.say(f"[{index}] {line.rstrip()}")
 
     def run(self):
         """Waits until all have ended: the first other exit code than 0, and who had it."""

@@ -33,6 +33,20 @@ def test_every_worker_knows_its_place_and_is_heard():
         assert cores[0] != cores[1]
 
 
+def test_two_workers_do_not_speak_at_once():
+    speaking, at_once = [], []
+
+    def say(line):
+        speaking.append(line)
+        time.sleep(0.01)
+        at_once.append(len(speaking))
+        speaking.clear()
+
+    code = "for _ in range(20): print('word', flush=True)"
+    assert launch([sys.executable, "-c", code], say=say) == 0
+    assert at_once == [1] * 40
+
+
 def test_when_one_dies_all_are_stopped_and_its_code_counts():
     code, _, seconds = run("import sys, time; sys.exit(7) if index else time.sleep(100)")
     assert code == 7

@@ -121,6 +121,11 @@ def tpu_check(
             f"devices get as many. Received: batch_tokens={batch_tokens}, length={length}"
         )
     model = Transformer.from_size(size, vocab_size, max_length=length, dtype=precision)
+    heads = model.get_config()["num_heads"]
+    if heads % ways:
+        raise ValueError(
+            f"`ways` must be a divisor of the {heads} attention heads. Received: ways={ways}"
+        )
     kind = devices[0].device_kind
     report = TpuReport(
         size, backend, topology, len(devices), kind, ways, (rows, length), model.count_params()

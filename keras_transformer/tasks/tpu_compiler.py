@@ -16,6 +16,7 @@ MEMORY = {
 }
 COLLECTIVES = "all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute"
 UNITS = {"": 2**-30, "K": 2**-20, "M": 2**-10, "G": 1, "T": 2**10}  # in GiB
+TOPOLOGY = re.compile(r"\w+:[1-9]\d*(x[1-9]\d*)*")
 # The compiler gives up when all it needs is too much, or temporary values alone are.
 TOO_LARGE = (
     re.compile(r"Used ([\d.]+)([KMGT]?) of ([\d.]+)([KMGT]?) hbm"),
@@ -29,6 +30,9 @@ def topology_devices(name):
     Args:
         name: such as "v5e:4x4": the generation, and how many chips along each axis.
     """
+    unknown = f"The TPU's compiler does not know the topology {name!r}, try v5e:4x4"
+    if not TOPOLOGY.fullmatch(name):
+        raise ValueError(unknown)  # an axis of 0 chips would end Python with a division by zero
     # What libtpu would ask the machine, and that several processes may use it: none has a TPU.
     os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")
     os.environ.setdefault("ALLOW_MULTIPLE_LIBTPU_LOAD", "1")
@@ -42,10 +46,7 @@ def topology_devices(name):
     try:
         return topologies.get_topology_desc(name, platform="tpu").devices
     except Exception as error:  # JAX has one class for all that libtpu says
-        raise ValueError(
-            f"The TPU's compiler does not know the topology {name!r}, try v5e:4x4: "
-            f"{str(error).splitlines()[0]}"
-        ) from None
+        raise ValueError(f"{unknown}: {str(error).splitlines()[0]}") from None
 
 
 def compile_hlo(serialized, device):

@@ -60,6 +60,8 @@ def test_tensorflows_own_step_compiles_for_a_tpu():
     [
         (("--topology", "v99:2x2"), "does not know the topology 'v99:2x2', try v5e:4x4"),
         (("--topology", "v5e:3x3"), "does not know the topology 'v5e:3x3'"),
+        (("--topology", "v5e:0x4"), "does not know the topology 'v5e:0x4'"),
+        (("--model-parallel", 16, "--size", "tiny"), "a divisor of the 4 attention heads"),
         (("--topology", "banana"), "does not know the topology 'banana'"),
         (("--batch-tokens", 1000), "must be a multiple of 16"),
         (("--batch-tokens", 10), "must be a multiple of 16"),
