@@ -20,7 +20,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
-    help="Train a Transformer on pairs of sentences, evaluate it, translate with it, export it.",
+    help="Train Transformers: to translate, or BERTs to label texts. Use them, export them.",
 )
 
 DOES_NOT_FIT, USER_ERROR, INTERRUPTED = 1, 2, 130
@@ -49,6 +49,21 @@ Weights = Annotated[
     str | None, option("best, last or averaged; averaged if there is one, unless given.")
 ]
 Run = Annotated[Path, typer.Argument(help="Folder of a trained run.", show_default=False)]
+Strategy = Annotated[
+    str, option("auto (unless given), one, mirrored, multiworker or tpu.", DEVICES)
+]
+Replicas = Annotated[
+    int | None, option("For mirrored: so many GPUs, or parts of the CPU.", DEVICES)
+]
+Tpu = Annotated[str | None, option("Name or address of a TPU; local unless given.", DEVICES)]
+Resume = Annotated[bool, flag("--resume", "Go on from the last checkpoint.")]
+ResumeOrBegin = Annotated[
+    bool, flag("--resume-or-begin", "Go on if there is a run, else begin one.")
+]
+Overwrite = Annotated[bool, flag("--overwrite", "Replace an earlier run.")]
+OtherVersions = Annotated[
+    bool, flag("--other-versions", "Resume with other versions of the libraries.")
+]
 
 
 @app.command()
@@ -135,23 +150,13 @@ def train(
         int | None, option("Steps between looks at limits and signals; 1.", TRAINING)
     ] = None,
     seed: Annotated[int | None, option("Of everything drawn; 0.", TRAINING)] = None,
-    strategy: Annotated[
-        str, option("auto (unless given), one, mirrored, multiworker or tpu.", DEVICES)
-    ] = "auto",
-    replicas: Annotated[
-        int | None, option("For mirrored: so many GPUs, or parts of the CPU.", DEVICES)
-    ] = None,
-    tpu: Annotated[
-        str | None, option("Name or address of a TPU; local unless given.", DEVICES)
-    ] = None,
-    resume: Annotated[bool, flag("--resume", "Go on from the last checkpoint.")] = False,
-    resume_or_begin: Annotated[
-        bool, flag("--resume-or-begin", "Go on if there is a run, else begin one.")
-    ] = False,
-    overwrite: Annotated[bool, flag("--overwrite", "Replace an earlier run.")] = False,
-    other_versions: Annotated[
-        bool, flag("--other-versions", "Resume with other versions of the libraries.")
-    ] = False,
+    strategy: Strategy = "auto",
+    replicas: Replicas = None,
+    tpu: Tpu = None,
+    resume: Resume = False,
+    resume_or_begin: ResumeOrBegin = False,
+    overwrite: Overwrite = False,
+    other_versions: OtherVersions = False,
 ):
     """Train a Transformer to translate, or for any other task from text to text.
 
@@ -168,6 +173,220 @@ def train(
     # Faster in training, slower in decoding; TensorFlow reads it when it is imported.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
     import_tasks().train(**settings)
+
+
+@app.command()
+def pretrain(
+    out: Annotated[Path, option("Folder for everything about this run.")],
+    text: Annotated[
+        Path | None,
+        option("Text file, or .gz: a sentence a line, blank lines between documents.", DATA),
+    ] = None,
+    data: Annotated[
+        str | None, option('Instead: a data set with a text feature, "tfds:name".', DATA)
+    ] = None,
+    feature: Annotated[str | None, option("Which feature that is.", DATA)] = None,
+    valid_text: Annotated[Path | None, option("Text file to validate with.", DATA)] = None,
+    skip_bad_lines: Annotated[
+        bool | None, flag("--skip-bad-lines", "Leave out lines that are not UTF-8.", DATA)
+    ] = None,
+    vocab_size: Annotated[int | None, option("Pieces; 8000 unless given.", VOCABULARY)] = None,
+    vocab_kind: Annotated[
+        str | None, option("wordpiece (unless given), bpe or unigram.", VOCABULARY)
+    ] = None,
+    cased: Annotated[
+        bool | None, flag("--cased", "Keep capital letters and accents.", VOCABULARY)
+    ] = None,
+    size: Annotated[
+        str | None, option("tiny, mini (unless given), small, medium, base or large.", MODEL)
+    ] = None,
+    dim: Annotated[int | None, option("Width.", MODEL)] = None,
+    num_heads: Annotated[int | None, option("Attention heads.", MODEL)] = None,
+    ffn_dim: Annotated[
+        int | None, option("Inner width of the feed-forward networks.", MODEL)
+    ] = None,
+    num_layers: Annotated[int | None, option("How many blocks.", MODEL)] = None,
+    dropout: Annotated[float | None, option("Rate; 0.1.", MODEL)] = None,
+    max_length: Annotated[int | None, option("Of a row, in tokens; 128.", MODEL)] = None,
+    no_next_sentence: Annotated[
+        bool, flag("--no-next-sentence", "Guess hidden words only.", TRAINING)
+    ] = False,
+    whole_words: Annotated[
+        bool | None, flag("--whole-words", "Hide all pieces of a word together.", TRAINING)
+    ] = None,
+    mask_rate: Annotated[float | None, option("Share of tokens to hide; 0.15.", TRAINING)] = None,
+    batch_tokens: Annotated[
+        int | None, option("Positions of a batch, that of all devices together.", TRAINING)
+    ] = None,
+    scale_batch: Annotated[
+        bool | None,
+        flag("--scale-batch", "Batches as many times larger as there are devices.", TRAINING),
+    ] = None,
+    accumulate: Annotated[
+        int | None, option("Batches to average the gradient over; 1.", TRAINING)
+    ] = None,
+    mixed_precision: Annotated[
+        bool | None, flag("--mixed-precision", "Compute in bfloat16.", TRAINING)
+    ] = None,
+    learning_rate: Annotated[float | None, option("The highest.", TRAINING)] = None,
+    warmup_steps: Annotated[int | None, option("How long it rises.", TRAINING)] = None,
+    cool_down: Annotated[
+        float | None, option("Share of --max-steps in which it falls to zero; 0.", TRAINING)
+    ] = None,
+    weight_decay: Annotated[float | None, option("Of matrices; 0.01.", TRAINING)] = None,
+    clip_norm: Annotated[float | None, option("Largest gradient norm; 1.", TRAINING)] = None,
+    epochs: Annotated[int | None, option("At most; 100.", TRAINING)] = None,
+    max_steps: Annotated[int | None, option("At most.", TRAINING)] = None,
+    max_minutes: Annotated[float | None, option("At most.", TRAINING)] = None,
+    patience: Annotated[
+        int | None, option("Stop after so many epochs without a better validation; 10.", TRAINING)
+    ] = None,
+    steps_per_execution: Annotated[
+        int | None, option("Steps between looks at limits and signals; 1.", TRAINING)
+    ] = None,
+    seed: Annotated[int | None, option("Of everything drawn; 0.", TRAINING)] = None,
+    strategy: Strategy = "auto",
+    replicas: Replicas = None,
+    tpu: Tpu = None,
+    resume: Resume = False,
+    resume_or_begin: ResumeOrBegin = False,
+    overwrite: Overwrite = False,
+    other_versions: OtherVersions = False,
+):
+    """Teach a BERT a language from plain text: to guess hidden words, and what follows what.
+
+    Example:
+
+        keras-transformer pretrain --text corpus.txt --size mini --out runs/bert
+        keras-transformer pretrain --data tfds:imdb_reviews --size small --out runs/reviews
+    """
+    settings = {name: value for name, value in locals().items() if value is not None}
+    settings["next_sentence"] = not settings.pop("no_next_sentence")
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+    import_tasks().pretrain(**settings)
+
+
+@app.command()
+def finetune(
+    model: Annotated[
+        Path,
+        typer.Argument(
+            help="Folder of a run of pretrain, or of a published model: config.json, "
+            "model.safetensors, vocab.txt.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[Path, option("Folder for everything about this run.")],
+    data: Annotated[
+        str | None,
+        option('TSV file, "tfds:glue/sst2", words and tags in columns, or questions.', DATA),
+    ] = None,
+    task: Annotated[
+        str, option("classify (unless given), tag (words) or span (answers).", DATA)
+    ] = "classify",
+    valid_data: Annotated[
+        str | None, option("To validate with; else some are kept back.", DATA)
+    ] = None,
+    test_data: Annotated[
+        str | None, option("To evaluate with at the end; else some are held out.", DATA)
+    ] = None,
+    columns: Annotated[
+        str | None, option("Of the TSV file: label,text unless given; also second, and -.", DATA)
+    ] = None,
+    hold_out: Annotated[
+        float | None, option("Share of the examples to evaluate with; 0.2.", DATA)
+    ] = None,
+    keep_back: Annotated[
+        float | None, option("Share of the others to validate with; 0.1.", DATA)
+    ] = None,
+    max_length: Annotated[
+        int | None, option("Longest text in tokens; the model's, at most 256.", MODEL)
+    ] = None,
+    pooling: Annotated[
+        str | None, option("What a label is read from: mean (unless given) or first.", MODEL)
+    ] = None,
+    lora: Annotated[
+        int | None, option("Train only matrices of this rank beside the others.", MODEL)
+    ] = None,
+    fresh: Annotated[
+        bool | None, flag("--fresh", "Begin with new weights, for comparison.", MODEL)
+    ] = None,
+    dropout: Annotated[float | None, option("Rate; the model's own.", MODEL)] = None,
+    class_weights: Annotated[
+        str | None, option("balanced: rare labels count as much as others.", TRAINING)
+    ] = None,
+    batch_tokens: Annotated[int | None, option("Positions of a batch; 1024.", TRAINING)] = None,
+    accumulate: Annotated[
+        int | None, option("Batches to average the gradient over; 1.", TRAINING)
+    ] = None,
+    mixed_precision: Annotated[
+        bool | None, flag("--mixed-precision", "Compute in bfloat16.", TRAINING)
+    ] = None,
+    learning_rate: Annotated[
+        float | None, option("The highest; what suits the model's width.", TRAINING)
+    ] = None,
+    warmup_steps: Annotated[int | None, option("How long it rises.", TRAINING)] = None,
+    weight_decay: Annotated[float | None, option("Of matrices; 0.01.", TRAINING)] = None,
+    clip_norm: Annotated[float | None, option("Largest gradient norm; 1.", TRAINING)] = None,
+    epochs: Annotated[int | None, option("At most.", TRAINING)] = None,
+    max_steps: Annotated[int | None, option("At most.", TRAINING)] = None,
+    max_minutes: Annotated[float | None, option("At most.", TRAINING)] = None,
+    patience: Annotated[
+        int | None, option("Stop after so many epochs without a better validation.", TRAINING)
+    ] = None,
+    seed: Annotated[int | None, option("Of everything drawn; 0.", TRAINING)] = None,
+    strategy: Strategy = "auto",
+    replicas: Replicas = None,
+    resume: Resume = False,
+    resume_or_begin: ResumeOrBegin = False,
+    overwrite: Overwrite = False,
+    other_versions: OtherVersions = False,
+):
+    """Teach a trained BERT one task from labelled examples, and see how good it is at it.
+
+    Example:
+
+        keras-transformer finetune runs/bert --data spam.tsv --task classify --out runs/spam
+        keras-transformer finetune minilm --data train.conll --task tag --out runs/names
+        keras-transformer finetune minilm --data questions.tsv --task span --out runs/answers
+    """
+    settings = {name: value for name, value in locals().items() if value is not None}
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+    import_tasks().finetune(**settings)
+
+
+@app.command()
+def classify(
+    run: Run,
+    text: Annotated[
+        list[str] | None, typer.Argument(help="Texts; else lines on the standard input.")
+    ] = None,
+):
+    """Label texts with a fine-tuned run, or tag their words, whatever it has learned.
+
+    Example:
+
+        keras-transformer classify runs/spam "Win cash prizes"
+        keras-transformer classify runs/spam < messages.txt > labels.tsv
+        keras-transformer classify runs/names "Ada Lovelace was born in London"
+    """
+    import_tasks().read_stream(run, text or sys.stdin.buffer, sys.stdout)
+
+
+@app.command()
+def answer(
+    run: Run,
+    question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
+    text: Annotated[str, typer.Argument(help="The text it is about.", show_default=False)],
+):
+    """Find the answer to a question in a text, with a run of finetune --task span.
+
+    Example:
+
+        keras-transformer answer runs/answers "Who wrote it?" "The book was written by Ada."
+    """
+    found = import_tasks().answer(run, [question], [text])[0]
+    typer.echo(found or "(the text does not say)")
 
 
 @app.command(context_settings={"ignore_unknown_options": True})

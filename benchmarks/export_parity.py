@@ -29,7 +29,7 @@ def main():
     lines = [line.decode() for line in read_lines(arguments.source)]
     version = newest_version(arguments.model)
     expected = Translator.load(arguments.run)(lines)
-    report("Python", SavedModel(version).translate(lines), expected)
+    report("Python", SavedModel(version).answer(lines), expected)
     for libraries in dict.fromkeys((None, arguments.libraries)):
         native = NativeModel(version, libraries)
         batches = [lines[i : i + BATCH] for i in range(0, len(lines), BATCH)]

@@ -9,16 +9,18 @@ from keras_transformer.layers import (
     Norm,
     PositionalEmbedding,
     Residual,
+    SegmentEmbedding,
     attention,
     causal_mask,
     combine_masks,
     padding_mask,
     segment_mask,
 )
-from keras_transformer.models import Transformer, attention_model, hidden_states_model
+from keras_transformer.models import Bert, Transformer, attention_model, hidden_states_model
 from keras_transformer.version import __version__
 
 __all__ = [
+    "Bert",
     "DecoderBlock",
     "EncoderBlock",
     "FeedForward",
@@ -27,6 +29,7 @@ __all__ = [
     "Norm",
     "PositionalEmbedding",
     "Residual",
+    "SegmentEmbedding",
     "Transformer",
     "__version__",
     "attention",

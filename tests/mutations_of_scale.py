@@ -63,8 +63,8 @@ MUTATIONS = [
     ),
     Mutation(
         "workers may have other sentences",
-        "tasks/train.py",
-        'self.workers.check_equal("sentences", describe_corpus(corpus))',
+        "tasks/job.py",
+        'self.workers.check_equal("sentences", fingerprint)',
         "pass",
         "tasks/test_train_on_many.py::test_workers_with_other_sentences_stop",
     ),
@@ -77,7 +77,7 @@ MUTATIONS = [
     ),
     Mutation(
         "resumed workers keep their own weights",
-        "tasks/train.py",
+        "tasks/job.py",
         "self.workers.share_variables(all_variables(network))",
         "pass",
         "tasks/test_train_on_many.py::test_a_training_moves_from_one_to_two_to_workers_and_back",
@@ -91,8 +91,8 @@ MUTATIONS = [
     ),
     Mutation(
         "larger batches keep their learning rate",
-        "tasks/settings.py",
-        "learning_rate=self.learning_rate * math.sqrt(self.scale)",
+        "tasks/training_settings.py",
+        "learning_rate=self.learning_rate and self.learning_rate * math.sqrt(self.scale)",
         "learning_rate=self.learning_rate",
         "tasks/test_train_on_many.py::test_larger_batches_get_a_larger_rate_and_fewer_steps",
     ),

@@ -19,14 +19,14 @@ MUTATIONS = [
     ),
     Mutation(
         "the left-over sentences of a shape are lost",
-        "data/batches.py",
+        "data/buckets.py",
         "waiting[larger] = np.concatenate([rows[rest:], waiting[larger]])",
         "pass",
         "data/test_batches.py::test_every_pair_comes_once_an_epoch",
     ),
     Mutation(
         "every epoch has the same order",
-        "data/batches.py",
+        "data/buckets.py",
         "np.random.default_rng((self.seed, epoch))",
         "np.random.default_rng(self.seed)",
         "data/test_batches.py::test_the_order_depends_on_seed_and_epoch_alone",

@@ -27,7 +27,7 @@ MAY_IMPORT = {
         "text",
     },
     "layers": set(),
-    "models": {"layers"},
+    "models": {"files", "layers", "safetensors"},
     "server": {"client", "export", "starlette", "tensorflow", "tensorflow_text", "uvicorn"},
     "tasks": {
         "client",

@@ -9,18 +9,16 @@ import sys
 
 import numpy as np
 
-from keras_transformer.tasks import train
-from keras_transformer.tasks import train as train_function
+from keras_transformer.tasks import job, train
 
-module = sys.modules[train_function.__module__]
-fit = module.fit
+fit = job.fit
 
 
-def fit_and_keep(model, *rest):
-    fit(model, *rest)
+def fit_and_keep(of_job, model, *rest):
+    fit(of_job, model, *rest)
     task = json.loads(os.environ.get("TF_CONFIG", '{"task": {"index": 0}}'))["task"]
     np.savez(f"{sys.argv[1]}-worker-{task['index']}.npz", *model.get_weights())
 
 
-module.fit = fit_and_keep
+job.fit = fit_and_keep
 train(sys.argv[1], **json.loads(sys.argv[2]))

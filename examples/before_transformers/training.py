@@ -13,6 +13,7 @@ from keras_transformer.tasks.memory import keep_memory
 from keras_transformer.tasks.preparation import learn_tokenizers, make_batches, make_network
 from keras_transformer.tasks.settings import Settings
 from keras_transformer.tasks.threads import share_cores
+from keras_transformer.tasks.train import TranslationTask
 from keras_transformer.training import CountProgress, MetricsFile, Progress, StopAfter
 
 MINUTES = 3
@@ -40,7 +41,8 @@ def train_for(make_model, settings, minutes, folder):
     network = make_network(model, settings, parts)
     progress, log = Progress(), Log()
     log.say(f"{type(model).__name__} with {model.count_params():,} parameters")
-    show = ShowTraining(progress, batches.steps, log)
+    task = TranslationTask()
+    show = ShowTraining(progress, batches.steps, log, task.describe_step, task.describe_epoch)
     try:
         network.fit(
             batches.dataset(labels_too=True),

@@ -9,12 +9,14 @@ from keras_transformer.data.phrases import phrases
 from keras_transformer.data.shapes import fit_shapes
 from keras_transformer.data.stories import stories
 from keras_transformer.data.token_pairs import TokenPairs
+from keras_transformer.data.token_rows import TokenRows
 
 __all__ = [
     "Batches",
     "PackedBatches",
     "PairFile",
     "TokenPairs",
+    "TokenRows",
     "check_batch_sizes",
     "describe_dropped",
     "fit_shapes",

@@ -4,8 +4,8 @@ from collections import Counter
 
 import numpy as np
 
+from keras_transformer.data.buckets import Buckets
 from keras_transformer.data.epochs import Epochs
-from keras_transformer.data.shapes import cheapest_shapes, fit_shapes
 from keras_transformer.data.token_pairs import TokenPairs
 from keras_transformer.text import END, PADDING, START
 
@@ -13,8 +13,8 @@ from keras_transformer.text import END, PADDING, START
 class Batches(Epochs):
     """Batches of about as many tokens each, whatever the length of their sentences.
 
-    There are only a few shapes (B, S, T), fitted to the lengths. The sentences left over when a
-    shape's last batch is not full fill up a larger shape. See `Epochs` for what a batch is.
+    There are only a few shapes (B, S, T), fitted to the lengths, see `Buckets`; and `Epochs` for
+    what a batch is.
 
     Args:
         pairs: (source ids, target ids), without start and end tokens; `TokenPairs`, or an iterable.
@@ -53,50 +53,10 @@ class Batches(Epochs):
     ):
         self.pairs, self.rows, self.dropped = keep_short(pairs, max_length)
         lengths = self.pairs.lengths[self.rows] + 1  # an end token, or a start token
-        if isinstance(shapes, int):
-            shapes = fit_shapes(lengths, shapes)
-        self.bucket = cheapest_shapes(lengths, shapes)
-        if (self.bucket < 0).any():
-            shapes = np.concatenate([shapes, [np.concatenate([shapes, lengths]).max(axis=0)]])
-            self.bucket = cheapest_shapes(lengths, shapes)
-        if batch_tokens < shapes.max() * batch_multiple:
-            raise ValueError(
-                "A batch must have room for the longest sentence: `batch_tokens` must be at least "
-                f"{shapes.max() * batch_multiple}. Received: batch_tokens={batch_tokens}"
-            )
-        self.shapes = shapes
-        rows = batch_tokens // shapes.max(axis=1)
-        self.batch_sizes = rows // batch_multiple * batch_multiple
-        self.seed, self.shuffle = seed, shuffle
-        plan = self.plan(epoch=0)
-        self.steps = len(plan)
-        self.tokens = int(lengths.sum(dtype="int64"))
-        positions = sum(self.batch_sizes[shape] * shapes[shape].sum() for shape, _ in plan)
-        self.padding = 1 - self.tokens / positions
-
-    def plan(self, epoch):
-        """The batches of an epoch in their order, as (index of the shape, rows)."""
-        random = np.random.default_rng((self.seed, epoch))
-        order = np.arange(len(self.rows))
-        if self.shuffle:
-            order = random.permutation(order)
-        waiting = [order[self.bucket[order] == shape] for shape in range(len(self.shapes))]
-        batches = []
-        for shape, size in enumerate(self.batch_sizes):
-            rows = waiting[shape]
-            larger = self._next_larger(shape)
-            if larger is not None:
-                rest = len(rows) - len(rows) % size
-                waiting[larger] = np.concatenate([rows[rest:], waiting[larger]])
-                rows = rows[:rest]
-            batches += [(shape, rows[i : i + size]) for i in range(0, len(rows), size)]
-        if self.shuffle:
-            batches = [batches[i] for i in random.permutation(len(batches))]
-        return batches
-
-    def _next_larger(self, shape):
-        larger = (self.shapes[shape + 1 :] >= self.shapes[shape]).all(axis=1)
-        return shape + 1 + int(larger.argmax()) if larger.any() else None
+        buckets = Buckets(lengths, batch_tokens, shapes, seed, shuffle, batch_multiple)
+        self.plan = buckets.plan
+        self.shapes, self.batch_sizes = buckets.shapes, buckets.batch_sizes
+        self.steps, self.tokens, self.padding = buckets.steps, buckets.tokens, buckets.padding
 
     def batch(self, shape, rows):
         """Arrays of one of the shapes: the pairs of these rows, then empty rows."""

@@ -71,13 +71,12 @@ class Epochs:
 
     def _dataset(self, epoch, step, endless, labels_too, here, replicas, steps):
         batches = self.stream if endless else self.epoch
-        names = (*self.inputs, "labels") if labels_too else self.inputs
 
         def generate():
             for inputs, labels, weights in itertools.islice(
                 batches(epoch, step), None if endless else steps
             ):
-                inputs = {**inputs, "labels": labels} if labels_too else inputs
+                inputs = self.with_labels(inputs, labels) if labels_too else inputs
                 for replica in here:
                     yield tf.nest.map_structure(
                         lambda rows, replica=replica: share(rows, replica, replicas),
@@ -85,7 +84,7 @@ class Epochs:
                     )
 
         dataset = tf.data.Dataset.from_generator(
-            generate, output_signature=self._signature(names, replicas)
+            generate, output_signature=self._signature(labels_too, replicas)
         )
         options = tf.data.Options()
         options.autotune.enabled = False  # with it, `fit` may hang for ten seconds at its end
@@ -98,8 +97,13 @@ class Epochs:
         dataset = dataset.apply(tf.data.experimental.assert_cardinality(count))
         return dataset.prefetch(4 * len(here)).with_options(options)
 
-    def _signature(self, names, replicas):
+    def with_labels(self, inputs, labels):
+        """The inputs of `training.training_network`: labels are among them."""
+        return {**inputs, "labels": labels}
+
+    def _signature(self, labels_too, replicas):
         """What a batch looks like; static, as TPUs want it, if all batches are of one shape."""
+        names = (*self.inputs, "labels") if labels_too else self.inputs
         rows = source = target = None
         if len(self.shapes) == 1:
             (source, target), rows = self.shapes[0].tolist(), -(-self.batch_sizes[0] // replicas)

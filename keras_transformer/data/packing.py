@@ -107,21 +107,21 @@ def row_shape(lengths, row_length):
 
 
 def pack(lengths, shape, seed=0):
-    """Which pairs share a row.
+    """Which pairs, or other examples, share a row.
 
-    Pairs come in a random order, some thousand at a time; of these the longest first, each goes to
+    They come in a random order, some thousand at a time; of these the longest first, each goes to
     the fullest row that has room for it.
 
     Args:
-        lengths: (N, 2), of source and target.
-        shape: (2,), of a row.
+        lengths: (N, d), d = 2 for source and target.
+        shape: (d,), of a row.
         seed: of the order.
 
     Returns:
-        A list of arrays with the indices of pairs.
+        A list of arrays with the indices of examples.
     """
     order = np.random.default_rng(seed).permutation(len(lengths))
-    closed, rows, room = [], [], np.zeros((0, 2), int)
+    closed, rows, room = [], [], np.zeros((0, len(shape)), int)
     for first in range(0, len(order), WINDOW):
         window = order[first : first + WINDOW]
         window = window[np.argsort(-lengths[window].max(axis=1), kind="stable")]

@@ -1,21 +1,23 @@
 """A small set of batch shapes into which sentences of all lengths fit with little padding."""
 
+import itertools
+
 import numpy as np
 
 
 def fit_shapes(lengths, count):
-    """The (source length, target length) of each bucket, chosen for these sentences.
+    """The lengths of each bucket, of source and target or of a single text, for these examples.
 
-    All pairs begin in one bucket, as long as the longest. Then, again and again, the bucket is cut
-    in two whose best cut, by source or by target length, saves most padding. In the end single
+    All examples begin in one bucket, as long as the longest. Then, again and again, the bucket is
+    cut in two whose best cut, by one of the lengths, saves most padding. In the end single
     shapes are made longer or shorter as long as that saves some more.
 
     Args:
-        lengths: (N, 2), integers, of source and target.
+        lengths: (N, d), integers; d = 2 for source and target.
         count: how many shapes at most.
 
     Returns:
-        (count or fewer, 2), the cheapest first.
+        (count or fewer, d), the cheapest first.
 
     >>> fit_shapes(np.array([[3, 4]] * 9 + [[4, 3]] * 8 + [[20, 22]]), count=2)
     array([[ 4,  4],
@@ -37,11 +39,11 @@ def fit_shapes(lengths, count):
 
 
 def cheapest_shapes(lengths, shapes):
-    """For each pair the index of the first, and so cheapest, shape that holds it; -1 if none does.
+    """For each example the index of the first, so cheapest, shape that holds it; -1 if none does.
 
     Args:
-        lengths: (N, 2).
-        shapes: (n, 2), the cheapest first.
+        lengths: (N, d).
+        shapes: (n, d), the cheapest first.
     """
     cheapest = np.full(len(lengths), -1)
     for index in range(len(shapes) - 1, -1, -1):  # the cheapest has the last word
@@ -53,7 +55,7 @@ def _best_cut(distinct, numbers):
     """How many positions the best cut saves, and who is on its left."""
     best = (0, None)
     now = numbers.sum() * distinct.max(axis=0).sum()
-    for side in (0, 1):
+    for side in range(distinct.shape[1]):
         order = np.argsort(distinct[:, side], kind="stable")
         sizes, counts = distinct[order], numbers[order]
         left = np.maximum.accumulate(sizes).sum(axis=1) * counts.cumsum()
@@ -68,7 +70,7 @@ def _best_cut(distinct, numbers):
 
 def _refine(shapes, distinct, numbers):
     """Moves one shape at a time by a little, while that saves positions."""
-    moves = np.array([(s, t) for s in (-2, -1, 0, 1, 2) for t in (-2, -1, 0, 1, 2)])
+    moves = np.array(list(itertools.product(range(-2, 3), repeat=shapes.shape[1])))
     shapes, improved = shapes.copy(), True
     while improved:
         improved = False
@@ -77,7 +79,7 @@ def _refine(shapes, distinct, numbers):
             candidates = shapes[i] + moves
             costs = np.minimum(_positions(distinct, candidates), others[:, None])
             totals = numbers @ costs
-            now = totals[len(moves) // 2]  # the move by (0, 0)
+            now = totals[len(moves) // 2]  # the move by nothing
             if totals.min() < now:
                 shapes[i], improved = candidates[totals.argmin()], True
     return shapes

@@ -1,13 +1,6 @@
-"""Pairs of sentences as ids on disk: as many as there are, in a few bytes of memory each."""
+"""Pairs of sentences as ids on disk."""
 
-import os
-from array import array
-
-import numpy as np
-
-from keras_transformer.files import temporary_file
-
-WRITE_AT_ONCE = 2**20  # ids
+from keras_transformer.data.token_rows import TokenRows
 
 
 class TokenPairs:
@@ -25,31 +18,13 @@ class TokenPairs:
     """
 
     def __init__(self, pairs):
-        self._file = temporary_file(self)
-        waiting, lengths = array("i"), array("i")
-        for source, target in pairs:
-            waiting.extend(source)
-            waiting.extend(target)
-            lengths.extend((len(source), len(target)))
-            if len(waiting) >= WRITE_AT_ONCE:
-                self._write(waiting)
-        self._write(waiting)
-        self._file.flush()
-        self.lengths = np.array(lengths, "int32").reshape(-1, 2)
-        ends = self.lengths.sum(axis=1, dtype="int64").cumsum()
-        self._starts = ends - self.lengths.sum(axis=1)
-
-    def _write(self, ids):
-        self._file.write(np.array(ids, "int32").tobytes())
-        del ids[:]
+        self._rows = TokenRows(side for pair in pairs for side in pair)
+        self.lengths = self._rows.lengths.reshape(-1, 2)
 
     def __len__(self):
         return len(self.lengths)
 
     def __getitem__(self, row):
-        source, target = self.lengths[row].tolist()
-        size = np.dtype("int32").itemsize
-        # Not a memory map: the pages it has touched count as this process's memory.
-        ids = os.pread(self._file.fileno(), size * (source + target), size * int(self._starts[row]))
-        ids = np.frombuffer(ids, "int32")
+        ids = self._rows.read(2 * row, 2 * row + 2)
+        source = int(self.lengths[row, 0])
         return ids[:source], ids[source:]

@@ -13,15 +13,15 @@ class KerasModel:
     Args:
         model: a `Transformer`.
         tokenizers: of source and target.
-        translate: a function of lines to lines, which uses the model.
+        answer: a function of lines to lines, which uses the model.
         size: of its files, in bytes.
     """
 
     name = "Keras"
 
-    def __init__(self, model, tokenizers, translate, size):
+    def __init__(self, model, tokenizers, answer, size):
         self.model, self.tokenizers = model, tokenizers
-        self.translate, self.size = translate, size
+        self.answer, self.size = answer, size
         self.longest = model.get_config()["max_length"]
 
     def logits(self, source, target):
@@ -45,7 +45,7 @@ class SavedModel:
         self.loaded = tf.saved_model.load(str(path))
         self.signatures = self.loaded.signatures
 
-    def translate(self, lines):
+    def answer(self, lines):
         """Lines to lines, in batches of similar length."""
         translations = [None] * len(lines)
         order = sorted(range(len(lines)), key=lambda i: len(lines[i]))
@@ -81,7 +81,7 @@ class TFLiteModel:
             name: self.interpreter.get_signature_runner(name) for name in ("translate", "logits")
         }
 
-    def translate(self, lines):
+    def answer(self, lines):
         """Lines to lines: one by one, or together if there are just as many as a batch has."""
         rows = [self._rows(line) for line in lines]
         together = len(lines) == BATCH and all(len(pieces) == 1 for pieces in rows)

@@ -64,6 +64,11 @@ def convert(signatures, model, quantize="none"):
     return content
 
 
+def file_name(quantize):
+    """What a TFLite file is called."""
+    return "model.tflite" if quantize == "none" else f"model.{quantize}.tflite"
+
+
 def operators(content):
     """The names of a TFLite file's operators; those that are not built in begin with CUSTOM."""
     from tensorflow.lite.python import schema_py_generated as schema

@@ -14,6 +14,7 @@ from keras_transformer.layers.masks import (
 from keras_transformer.layers.norm import Norm
 from keras_transformer.layers.positional_embedding import PositionalEmbedding, sine_positions
 from keras_transformer.layers.residual import Residual
+from keras_transformer.layers.segment_embedding import SegmentEmbedding
 from keras_transformer.layers.self_attention import MultiHeadSelfAttention
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Norm",
     "PositionalEmbedding",
     "Residual",
+    "SegmentEmbedding",
     "attention",
     "attention_weights",
     "causal_mask",

@@ -14,7 +14,7 @@ def self_attention(block, causal):
         num_kv_heads=block.num_kv_heads,
         causal=causal,
         attention_positions=block.attention_positions,
-        dropout=inner_dropout(block),
+        dropout=attention_dropout(block),
         use_bias=block.use_bias,
         dtype=block.dtype_policy,
         name="self_attention",
@@ -27,7 +27,7 @@ def cross_attention(block):
         block.dim,
         block.num_heads,
         num_kv_heads=block.num_kv_heads,
-        dropout=inner_dropout(block),
+        dropout=attention_dropout(block),
         use_bias=block.use_bias,
         dtype=block.dtype_policy,
         name="cross_attention",
@@ -64,3 +64,9 @@ def residual(block, around):
 def inner_dropout(block):
     """The rate within the sublayers."""
     return block.dropout if block.inner_dropout is None else block.inner_dropout
+
+
+def attention_dropout(block):
+    """The rate on attention weights."""
+    given = block.attention_dropout
+    return inner_dropout(block) if given is None else given

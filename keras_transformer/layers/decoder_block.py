@@ -30,6 +30,7 @@ class DecoderBlock(keras.layers.Layer):
         stochastic_depth: rate at which a sample skips a branch in training.
         cross_attention: whether there is a memory to look at.
         inner_dropout: rate, on attention weights and inner activations; `dropout` unless given.
+        attention_dropout: rate on attention weights alone; `inner_dropout` unless given.
 
     Call arguments:
         x: (B, T, D).
@@ -68,6 +69,7 @@ class DecoderBlock(keras.layers.Layer):
         stochastic_depth=0.0,
         cross_attention=True,
         inner_dropout=None,
+        attention_dropout=None,
         **kwargs,
     ):
         super().__init__(**kwargs)

@@ -29,6 +29,7 @@ class EncoderBlock(keras.layers.Layer):
         use_bias: whether the projections have biases.
         stochastic_depth: rate at which a sample skips a branch in training.
         inner_dropout: rate, on attention weights and inner activations; `dropout` unless given.
+        attention_dropout: rate on attention weights alone; `inner_dropout` unless given.
 
     Call arguments:
         x: (B, T, D).
@@ -60,6 +61,7 @@ class EncoderBlock(keras.layers.Layer):
         use_bias=True,
         stochastic_depth=0.0,
         inner_dropout=None,
+        attention_dropout=None,
         **kwargs,
     ):
         super().__init__(**kwargs)

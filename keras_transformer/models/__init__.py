@@ -1,7 +1,26 @@
 """Models: functional Keras models stacked from the layers, and ways to look inside them."""
 
+from keras_transformer.models.bert import Bert
+from keras_transformer.models.bert_heads import (
+    Classifier,
+    MaskedLanguageModel,
+    SentenceEncoder,
+    SpanFinder,
+    Tagger,
+)
 from keras_transformer.models.inspection import attention_model, hidden_states_model
 from keras_transformer.models.packing import packed
 from keras_transformer.models.transformer import Transformer
 
-__all__ = ["Transformer", "attention_model", "hidden_states_model", "packed"]
+__all__ = [
+    "Bert",
+    "Classifier",
+    "MaskedLanguageModel",
+    "SentenceEncoder",
+    "SpanFinder",
+    "Tagger",
+    "Transformer",
+    "attention_model",
+    "hidden_states_model",
+    "packed",
+]

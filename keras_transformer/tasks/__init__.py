@@ -5,20 +5,30 @@ from keras_transformer.tasks.average import average
 from keras_transformer.tasks.check import check
 from keras_transformer.tasks.evaluate import evaluate
 from keras_transformer.tasks.export import export
+from keras_transformer.tasks.finetune import finetune
+from keras_transformer.tasks.pretrain import pretrain
+from keras_transformer.tasks.reader import Reader, answer, classify, read_stream, tag
 from keras_transformer.tasks.run_folder import RunFolder
 from keras_transformer.tasks.settings import Settings
 from keras_transformer.tasks.train import train
 from keras_transformer.tasks.translate import Translator, translate, translate_stream
 
 __all__ = [
+    "Reader",
     "RunFolder",
     "Settings",
     "Translator",
+    "answer",
     "average",
     "check",
+    "classify",
     "evaluate",
     "export",
+    "finetune",
     "format_report",
+    "pretrain",
+    "read_stream",
+    "tag",
     "train",
     "translate",
     "translate_stream",

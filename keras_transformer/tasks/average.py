@@ -14,7 +14,7 @@ def average(run, last=10):
     Returns:
         The path of the averaged model.
     """
-    folder = RunFolder(run)
+    folder = RunFolder(run, "translation")
     epochs = last_epochs(folder.weights, last)
     model = folder.load_model("best")
     average_weights(model, epochs)

@@ -5,7 +5,7 @@ import random
 from collections import Counter
 from dataclasses import dataclass, field
 
-from keras_transformer.data import PairFile, iterate_pairs, phrases, stories
+from keras_transformer.data import PairFile, describe_dropped, iterate_pairs, phrases, stories
 from keras_transformer.data.tfds_pairs import PREFIX, TfdsPairs
 from keras_transformer.tasks.settings import PHRASES, STORIES
 
@@ -27,6 +27,21 @@ class Corpus:
     valid: PairFile
     dropped: dict = field(default_factory=dict)
     held_back: int = 0
+
+    @property
+    def count(self):
+        """How many pairs there are to train with."""
+        return len(self.train)
+
+    def report(self):
+        """How much there is to learn from, and what was left out, in lines."""
+        kept_back = " kept back from them" if self.held_back else ""
+        yield (
+            f"{len(self.train):,} pairs to train with, {len(self.valid):,}{kept_back} to validate"
+        )
+        for part, dropped in self.dropped.items():
+            if dropped:
+                yield f"Left out of the {part} pairs: {describe_dropped(dropped)}"
 
     def fingerprints(self):
         """How many pairs there are, and which, in a few letters."""

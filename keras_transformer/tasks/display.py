@@ -64,11 +64,14 @@ class ShowTraining(keras.callbacks.Callback):
         progress: a `training.Progress`.
         steps_per_epoch: batches of a whole epoch.
         log: a `Log`.
+        describe_step: a function of Keras's logs after a step to a few words.
+        describe_epoch: a function of an epoch's row of metrics to some more.
     """
 
-    def __init__(self, progress, steps_per_epoch, log):
+    def __init__(self, progress, steps_per_epoch, log, describe_step, describe_epoch):
         super().__init__()
         self.progress, self.steps_per_epoch, self.log = progress, steps_per_epoch, log
+        self.describe_step, self.describe_epoch = describe_step, describe_epoch
 
     def on_train_begin(self, logs=None):
         self.close()  # a resumed training calls `fit` twice
@@ -85,7 +88,7 @@ class ShowTraining(keras.callbacks.Callback):
         )
 
     def on_train_batch_end(self, batch, logs=None):
-        note = f"loss {float(logs['loss']):.3f}  accuracy {float(logs['accuracy']):.1%}"
+        note = self.describe_step(logs)
         self.bar.update(self.task, completed=self.progress.step_in_epoch, note=note)
         if not console.is_terminal and time.monotonic() - self.last_line > LINE_EVERY:
             self.say(f"Step {self.progress.step_in_epoch:,} of {self.steps_per_epoch:,}: {note}")
@@ -96,12 +99,9 @@ class ShowTraining(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         self.bar.remove_task(self.task)
         row = self.progress.rows[-1]
-        bleu = f", BLEU {row['val_bleu']:.2f}" if "val_bleu" in row else ""
         self.say(
             f"Epoch {row['epoch']}, step {row['step']:,}, {row['seconds'] / 60:.1f} min: "
-            f"loss {row['loss']:.3f}, accuracy {row['accuracy']:.1%}; "
-            f"validation: perplexity {row['val_perplexity']:.2f}, "
-            f"accuracy {row['val_accuracy']:.1%}{bleu}; {row['tokens_per_second']:,} tokens/s"
+            f"{self.describe_epoch(row)}; {row['tokens_per_second']:,} tokens/s"
         )
 
     def say(self, text):

@@ -42,7 +42,7 @@ def evaluate(
         reference, translation).
     """
     check_tokenize(tokenize)
-    pairs = load_test_pairs(RunFolder(run), data, source, target, skip_bad_lines)
+    pairs = load_test_pairs(RunFolder(run, "translation"), data, source, target, skip_bad_lines)
     translator = Translator.load(run, **options)
     sources, references = map(list, zip(*pairs, strict=True))
     translator(sources[:1])  # traces the decoder

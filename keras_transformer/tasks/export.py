@@ -9,13 +9,15 @@ from keras_transformer.export.bundle import write_bundle
 from keras_transformer.export.parity import compare, size_of
 from keras_transformer.export.runtimes import KerasModel, SavedModel, TFLiteModel, import_litert
 from keras_transformer.export.saved_model import translation_signatures, write_saved_model
-from keras_transformer.export.tflite import QUANTIZATIONS, convert, tflite_signatures
+from keras_transformer.export.tflite import QUANTIZATIONS, convert, file_name, tflite_signatures
 from keras_transformer.export.translation import Translation
 from keras_transformer.export.versions import check_base, new_version
 from keras_transformer.export.warmup import import_protos, write_warmup
 from keras_transformer.tasks.display import console, progress_bar
 from keras_transformer.tasks.evaluate import load_test_pairs, score
 from keras_transformer.tasks.examples import of_all_lengths
+from keras_transformer.tasks.export_reader import export_reader
+from keras_transformer.tasks.finetune_kinds import KINDS
 from keras_transformer.tasks.run_folder import RunFolder
 from keras_transformer.tasks.translate import Translator
 from keras_transformer.text import END, PADDING, START
@@ -40,7 +42,7 @@ def export(
     alpha=1.0,
     weights=None,
 ):
-    """Writes a new version of a served model, if it translates as the run does.
+    """Writes a new version of a served model, if it answers as the run does.
 
     Args:
         run: path of the run's folder.
@@ -64,8 +66,15 @@ def export(
         The path of the new version, and the rows of the report, see `export.parity.Row`.
     """
     check_arguments(out, format, quantize, version, beam_size)
-    folder = RunFolder(run)
+    folder = RunFolder(run, "translation", *KINDS)
     examples = load_examples(folder, sentences)
+    if folder.task in KINDS:
+        if source is not None or target is not None or beam_size != 1:
+            raise ValueError(
+                f"{run} has learned to {folder.task}, not to translate: there is no --source, "
+                "--target or --beam"
+            )
+        return export_reader(folder, out, format, quantize, version, examples, data, show_progress)
     lines, bleu = examples, None
     if data is not None or source is not None or target is not None:
         pairs = load_test_pairs(folder, data, source, target)
@@ -191,8 +200,3 @@ def write_for_devices(new, folder, translator, quantize):
         path.write_bytes(convert(signatures, translator.model, kind))
         exported.append(TFLiteModel(path, kind, translator.tokenizers, translation.longest))
     return exported
-
-
-def file_name(quantize):
-    """What a TFLite file is called."""
-    return "model.tflite" if quantize == "none" else f"model.{quantize}.tflite"

@@ -8,7 +8,6 @@ from keras_transformer.tasks.display import ShowTraining
 from keras_transformer.tasks.interrupts import Preempted, StopOnInterrupt
 from keras_transformer.tasks.preparation import for_use
 from keras_transformer.tasks.run_folder import AVERAGED
-from keras_transformer.tasks.validation_bleu import ValidationBleu
 from keras_transformer.training import (
     Checkpoints,
     CountProgress,
@@ -23,41 +22,37 @@ from keras_transformer.training import (
 )
 
 
-def fit(model, network, batches, corpus, tokenizers, folder, settings, progress, log, place):
+def fit(job, model, network, batches, settings, progress, more_callbacks=()):
     """Trains from where the progress is to where the settings say.
 
     Args:
-        model: the `Transformer`.
-        network: its `training_network`, compiled.
+        job: the `Job`.
+        model: what is trained.
+        network: what is trained in its place, compiled.
         batches: to train and to validate with.
-        corpus: the sentences they were made of.
-        tokenizers: of source and target.
-        folder: the `RunFolder`; None in a worker that writes nothing.
-        settings: the `Settings`.
+        settings: the `TrainingSettings`, scaled.
         progress: the `Progress` of the training so far.
-        log: a `Log`.
-        place: the `Place`.
+        more_callbacks: those of the task.
     """
+    folder, place, log = job.folder, job.place, job.log
     train_batches, valid_batches = batches
     steps, agree = train_batches.steps, place.workers.any
     writes = folder is not None
     checkpoints = Checkpoints(folder.checkpoints if writes else None, progress)
-    show = ShowTraining(progress, steps, log)
+    show = ShowTraining(progress, steps, log, job.task.describe_step, job.task.describe_epoch)
     interrupt = StopOnInterrupt(checkpoints, agree)
     limit = StopAfter(progress, settings.max_steps, settings.max_minutes, agree)
-    bleu = settings.watch == "bleu" and ValidationBleu(
-        model, tokenizers, corpus.valid, settings.tokenize, place.workers
-    )
+    watch, lower_is_better = job.task.watched(settings)
     callbacks = [
         CountProgress(progress, steps),
         limit,
-        bleu,
+        *more_callbacks,
         writes and MetricsFile(folder.path / "metrics.csv", progress, train_batches.tokens / steps),
         KeepBest(
             progress,
             lambda: writes and folder.save_model(for_use(model)),
-            watch=f"val_{settings.watch}",
-            lower_is_better=not bleu,
+            watch=watch,
+            lower_is_better=lower_is_better,
             patience=settings.patience,
         ),
         writes and keras.callbacks.TensorBoard(folder.path / "tensorboard", write_graph=False),

@@ -94,9 +94,11 @@ def make_model(settings, tokenizers):
 def for_use(model):
     """The model in plain float32, whatever it is trained in: any machine can use that."""
     config = model.get_config()
-    if config["dtype"] == "float32":
+    inner = config.get("bert", config)  # a model with a head has its dtype from the one inside
+    if inner["dtype"] == "float32":
         return model
-    copy = Transformer.from_config({**config, "dtype": "float32"})
+    inner = {**inner, "dtype": "float32"}
+    copy = type(model).from_config({**config, "bert": inner} if "bert" in config else inner)
     copy.set_weights(model.get_weights())
     return copy
 

@@ -20,11 +20,12 @@ def check_data(folder, corpus):
     if not found.keys() <= began.keys():
         raise ValueError(f"{folder.path} was begun by an earlier version, and cannot be resumed")
     for part, name in (("train", "training"), ("valid", "validation")):
-        keys = (f"{part}_pairs", f"{part}_fingerprint")
+        unit = "pairs" if f"{part}_pairs" in found else "examples"
+        keys = (f"{part}_{unit}", f"{part}_fingerprint")
         then, now = (tuple(values[key] for key in keys) for values in (began, found))
         if then[0] != now[0]:
             raise ValueError(
-                f"{folder.path} was begun with {then[0]:,} {name} pairs, now there are {now[0]:,}"
+                f"{folder.path} was begun with {then[0]:,} {name} {unit}, now there are {now[0]:,}"
             )
         if then != now:
             raise ValueError(

@@ -11,7 +11,7 @@ from pathlib import Path
 import keras
 
 from keras_transformer.files import remove_leftovers, write_whole
-from keras_transformer.text import Tokenizer
+from keras_transformer.text import load_tokenizers, read_tokenizer_files
 from keras_transformer.training import average_weights, last_epochs
 
 FORMAT = 1
@@ -31,26 +31,38 @@ class RunFolder:
     """Where everything of a run is.
 
     `config.json` (settings and versions), `tokenizer.model` (and `target_tokenizer.model` if the
-    target has a vocabulary of its own), `checkpoints/`, `model.keras` (the best so far),
-    `averaged.keras` (the mean of the last epochs, if wanted), `weights/` (of the last epochs),
-    `metrics.csv`, `train.log`, `tensorboard/`.
+    target has a vocabulary of its own) or `vocab.txt` (of word pieces), `checkpoints/`,
+    `model.keras` (the best so far), `averaged.keras` (the mean of the last epochs, if wanted),
+    `weights/` (of the last epochs), `metrics.csv`, `train.log`, `tensorboard/`.
 
     Args:
         path: of an existing run.
+        *tasks: what it should have learned, if not just anything.
+
+    Attributes:
+        config: what `config.json` says.
+        task: what it has learned: "translation", "pretraining", "classify", ...
     """
 
-    def __init__(self, path):
+    def __init__(self, path, *tasks):
         self.path = Path(path)
         self.config = read_config(self.path)
+        # A run of an earlier version does not say what it has learned: there was only one thing.
+        self.task = self.config.get("task", "translation")
+        if tasks and self.task not in tasks:
+            raise ValueError(
+                f"{self.path} has learned another task: {self.task}, not {' or '.join(tasks)}"
+            )
 
     @classmethod
-    def create(cls, path, config, tokenizers, overwrite=False):
+    def create(cls, path, config, files, overwrite=False):
         """Makes a new run; what is there is replaced only if wanted, and only now.
 
         Args:
             path: of the run.
             config: what to write to `config.json`, besides format and versions.
-            tokenizers: one `Tokenizer`, or two, for source and target.
+            files: what else is there from the beginning, a dict from names to bytes: the
+                tokenizers, see `text.tokenizer_files`.
             overwrite: whether an earlier run may be replaced.
         """
         path = Path(path)
@@ -62,9 +74,8 @@ class RunFolder:
             new.mkdir()
             config = {"format": FORMAT, **config, "versions": versions()}
             (new / "config.json").write_text(json.dumps(config, indent=2) + "\n")
-            names = ("tokenizer.model", "target_tokenizer.model")
-            for name, tokenizer in zip(names, tokenizers, strict=False):
-                (new / name).write_bytes(tokenizer.model)
+            for name, content in files.items():
+                (new / name).write_bytes(content)
             if path.exists():
                 path.rename(old)
             new.rename(path)
@@ -79,9 +90,7 @@ class RunFolder:
 
     def tokenizers(self):
         """The tokenizers of source and target."""
-        source = Tokenizer.load(self.path / "tokenizer.model")
-        of_target = self.path / "target_tokenizer.model"
-        return source, Tokenizer.load(of_target) if of_target.exists() else source
+        return load_tokenizers(read_tokenizer_files(self.path))
 
     def save_model(self, model, name="model.keras"):
         """Saves the model for use, without the state of its optimizer."""

@@ -1,13 +1,12 @@
-"""What a training can be told, and what it does when it is not told."""
+"""What a training to translate can be told, and what it does when it is not told."""
 
-import math
-import os
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass
+from typing import ClassVar
 
 from keras_transformer.models.transformer import POSITIONS, SIZES
+from keras_transformer.tasks.training_settings import TrainingSettings, check_choice
 
 PHRASES, STORIES = "phrases", "stories"
-FILES = ("data", "source", "target", "valid_data", "valid_source", "valid_target")
 
 # What suits a size, besides its shape.
 TRAINING_OF_SIZE = {
@@ -46,35 +45,16 @@ FOR_EMBEDDED = {
 FOR_TPU = {"pack": True, "mixed_precision": True, "steps_per_execution": 20}
 # What suits everything else; the paper's.
 OTHERWISE = {"norm_first": False, "positions": "sine", "label_smoothing": 0.1, "cool_down": 0.0}
-POSITIVE = (
-    "accumulate",
-    "average",
-    "batch_tokens",
-    "epochs",
-    "keep_epochs",
-    "max_minutes",
-    "max_steps",
-    "patience",
-    "steps_per_execution",
-)
 WATCHED = ("perplexity", "bleu")
 # How sacreBLEU may split words: those that need nothing further to be installed.
 TOKENIZERS = ("13a", "none", "intl", "char", "zh")
-# What may change when a training is resumed; anything else would make it another training.
-MAY_CHANGE = (
-    "epochs",
-    "max_steps",
-    "max_minutes",
-    "patience",
-    "average",
-    "keep_epochs",
-    "steps_per_execution",
-)
 
 
 @dataclass
-class Settings:
-    """The settings of a training; None means what suits the size, or no limit.
+class Settings(TrainingSettings):
+    """The settings of a training to translate; None means what suits the size, or no limit.
+
+    Those that all trainings have are in `TrainingSettings`.
 
     Attributes:
         data: "phrases" or "stories" for an embedded corpus, a TSV file of pairs, or a data set of
@@ -100,31 +80,11 @@ class Settings:
         positions: "sine", "learned", "rotary", "alibi" or "relative", see `Transformer`.
         dropout: rate.
         max_length: longest sentence in tokens; longer ones are left out of the training.
-        batch_tokens: positions of a batch on its longer side, however many devices share it.
-        scale_batch: make batches as many times larger as there are devices when the training
-            begins, see `scaled`.
-        scale: how many times that is; not to be given.
         pack: put several pairs into one row, so that there is one shape and hardly any padding.
-        accumulate: over how many batches to average the gradient before an update.
-        mixed_precision: compute in bfloat16, keep weights in float32.
-        learning_rate: the highest.
-        warmup_steps: how long it rises, in batches.
-        cool_down: the share of `max_steps`, at their end, in which it falls to zero.
         label_smoothing: share of certainty spread over the vocabulary.
-        clip_norm: the largest norm of a gradient.
-        epochs: how many at most.
-        max_steps: how many training steps at most.
-        max_minutes: how long at most.
         watch: what the best epoch is best in, "perplexity" or "bleu" of the validation pairs; BLEU
             is that of greedy translations.
         tokenize: for BLEU, see `evaluate`.
-        patience: epochs without a better validation after which to stop.
-        average: at the end average the weights of so many of the last epochs.
-        ema: validate and save a moving average of the weights, which keeps this share of itself in
-            every step, such as 0.999.
-        keep_epochs: of how many of the last epochs to keep the weights, to average them.
-        steps_per_execution: how many steps to do before looking at limits and signals.
-        seed: of everything drawn.
     """
 
     data: str | None = None
@@ -147,122 +107,41 @@ class Settings:
     positions: str | None = None
     dropout: float | None = None
     max_length: int = 256
-    batch_tokens: int | None = None
-    scale_batch: bool = False
-    scale: int = 1
     pack: bool = False
-    accumulate: int = 1
-    mixed_precision: bool = False
-    learning_rate: float | None = None
-    warmup_steps: int | None = None
-    cool_down: float | None = None
     label_smoothing: float | None = None
-    clip_norm: float = 1.0
-    epochs: int = 100
-    max_steps: int | None = None
-    max_minutes: float | None = None
     watch: str = "perplexity"
     tokenize: str = "13a"
-    patience: int = 10
-    average: int | None = None
-    ema: float | None = None
-    keep_epochs: int = 10
-    steps_per_execution: int = 1
-    seed: int = 0
 
-    as_dict = asdict
+    files: ClassVar[tuple] = (
+        "data",
+        "source",
+        "target",
+        "valid_data",
+        "valid_source",
+        "valid_target",
+    )
 
     def __post_init__(self):
-        for name in FILES:
-            path = getattr(self, name)
-            setattr(self, name, None if path is None else os.fspath(path))
+        self.use_paths_as_text()
         self._check_data()
-        _check_choice(SIZES, size=self.size)
+        check_choice(SIZES, size=self.size)
         defaults = {**OTHERWISE, **SIZES[self.size], **TRAINING_OF_SIZE[self.size]}
         defaults.update(FOR_EMBEDDED.get(self.data, {}))
-        for name, value in defaults.items():
-            if getattr(self, name) is None:
-                setattr(self, name, value)
-        for name in POSITIVE:
-            value = getattr(self, name)
-            if value is not None and value <= 0:
-                raise ValueError(f"`{name}` must be positive. Received: {name}={value}")
-        _check_choice(WATCHED, watch=self.watch)
-        if self.ema is not None and not 0 < self.ema < 1:
-            raise ValueError(f"`ema` must be between 0 and 1. Received: ema={self.ema}")
+        self.fill_in(defaults)
+        check_choice(WATCHED, watch=self.watch)
         check_tokenize(self.tokenize)
-        _check_choice(POSITIONS, positions=self.positions)
-        if not 0 <= self.cool_down <= 1 or (self.cool_down and self.max_steps is None):
-            raise ValueError(
-                "`cool_down` is a share of `max_steps`, which must be given. "
-                f"Received: cool_down={self.cool_down}, max_steps={self.max_steps}"
-            )
-        if self.average is not None:
-            if self.average > self.epochs:
-                raise ValueError(
-                    "There must be as many epochs as are to be averaged. "
-                    f"Received: average={self.average}, epochs={self.epochs}"
-                )
-            self.keep_epochs = max(self.keep_epochs, self.average)
+        check_choice(POSITIONS, positions=self.positions)
+        self.check_training()
 
     def _check_data(self):
         if not (self.data or "").startswith("tfds:"):  # there, `source` and `target` are features
             _one_or_two_files("", self.data, self.source, self.target, needed=True)
         _one_or_two_files("valid_", self.valid_data, self.valid_source, self.valid_target)
 
-    def scaled(self):
-        """The settings for batches that are `scale` times as large as `batch_tokens` says.
-
-        The learning rate grows with the square root of that, as Adam wants it (Malladi et al.
-        2022), and what is counted in steps shrinks with it: as much text is learned from.
-        """
-        steps = {
-            name: math.ceil(getattr(self, name) / self.scale)
-            for name in ("warmup_steps", "max_steps")
-            if getattr(self, name) is not None
-        }
-        return replace(
-            self,
-            batch_tokens=self.batch_tokens * self.scale,
-            learning_rate=self.learning_rate * math.sqrt(self.scale),
-            **steps,
-        )
-
-    def with_changes(self, changes):
-        """The same with some changes; only those a running training can take.
-
-        Files may have moved: whether their sentences are the same is seen when they are read.
-        """
-        # The learning rate comes down towards `max_steps`.
-        fixed = ("max_steps",) if self.cool_down else ()
-        may_change = [name for name in MAY_CHANGE if name not in fixed]
-        for name, value in changes.items():
-            began = getattr(self, name)
-            if value != began and name not in (*may_change, *FILES):
-                raise ValueError(
-                    f"A resumed training goes on as it began, only {', '.join(may_change)} may "
-                    f"change. It began with {name}={began!r}. Received: {name}={value!r}"
-                )
-        return Settings(**{**self.as_dict(), **changes})
-
-    @classmethod
-    def from_dict(cls, values):
-        """Settings from a config, whatever else is in it."""
-        known = {field.name for field in fields(cls)}
-        return cls(**{name: value for name, value in values.items() if name in known})
-
 
 def check_tokenize(tokenize):
     """Raises an error unless sacreBLEU can split words so."""
-    _check_choice(TOKENIZERS, tokenize=tokenize)
-
-
-def _check_choice(choices, **setting):
-    ((name, value),) = setting.items()
-    if value not in choices:
-        raise ValueError(
-            f"`{name}` must be one of {', '.join(choices)}. Received: {name}={value!r}"
-        )
+    check_choice(TOKENIZERS, tokenize=tokenize)
 
 
 def _one_or_two_files(prefix, data, source, target, needed=False):

@@ -80,7 +80,7 @@ class Translator:
         keep_memory(together=False)
         if "workers" not in options:
             options["workers"] = share_cores()
-        folder = RunFolder(run)
+        folder = RunFolder(run, "translation")
         return cls(folder.load_model(weights), folder.tokenizers(), **options)
 
     def __call__(self, lines, show_progress=False):

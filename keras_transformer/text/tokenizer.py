@@ -3,10 +3,21 @@
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 import sentencepiece
 import tensorflow as tf
 
-from keras_transformer.text.vocabulary import END, PADDING, START, learn_vocabulary
+from keras_transformer.text.special import SpecialIds
+from keras_transformer.text.vocabulary import (
+    END,
+    MASK,
+    PADDING,
+    START,
+    UNKNOWN,
+    learn_vocabulary,
+)
+
+SPACE = "▁"  # before a piece that begins a word
 
 
 class Tokenizer:
@@ -41,6 +52,16 @@ class Tokenizer:
         """A tokenizer from a `.model` file."""
         return cls(Path(path).read_bytes())
 
+    def files(self):
+        """What a run keeps of it: a dict from names to bytes."""
+        return {"tokenizer.model": self.model}
+
+    @property
+    def special(self):
+        """The `SpecialIds`; there is a mask if the vocabulary was learned with one."""
+        mask = self._host.piece_to_id(MASK)
+        return SpecialIds(PADDING, START, END, UNKNOWN, None if mask == UNKNOWN else mask)
+
     @property
     def vocab_size(self):
         """V, the number of pieces."""
@@ -49,6 +70,17 @@ class Tokenizer:
     def encode(self, text):
         """The ids of a string, or of each of a list of strings."""
         return self._host.encode(text)
+
+    def begins_word(self, ids):
+        """Which of the ids, an array of any shape, begin a word; special ones do."""
+        return self._begins_word[ids]
+
+    @cached_property
+    def _begins_word(self):
+        pieces = [self._host.id_to_piece(i) for i in range(self.vocab_size)]
+        special = [self._host.is_control(i) or i == UNKNOWN for i in range(self.vocab_size)]
+        begins = [piece.startswith(SPACE) or piece == MASK for piece in pieces]
+        return np.logical_or(begins, special)
 
     def decode(self, ids):
         """The text of ids up to the end token, or of each of a list of such."""
@@ -59,7 +91,7 @@ class Tokenizer:
 
     def normalize(self, text):
         """The text as the vocabulary sees it, which is what `decode(encode(text))` gives."""
-        return self._host.normalize(text).replace("▁", " ").removeprefix(" ")
+        return self._host.normalize(text).replace(SPACE, " ").removeprefix(" ")
 
     @cached_property
     def in_graph(self):

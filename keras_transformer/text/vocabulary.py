@@ -6,13 +6,16 @@ import re
 import sentencepiece
 
 PADDING, START, END, UNKNOWN = range(4)
+MASK = "[MASK]"
 
 # What SentencePiece calls them. "lowercase" is Unicode's case folding after NFKC.
 NORMALIZATIONS = {"none": "identity", "nfkc": "nfkc", "lowercase": "nfkc_cf"}
 KINDS = ("bpe", "unigram")
 
 
-def learn_vocabulary(lines, vocab_size=8000, kind="bpe", normalization="none", fewer=False):
+def learn_vocabulary(
+    lines, vocab_size=8000, kind="bpe", normalization="none", fewer=False, mask=False
+):
     """Learns pieces of words that cover the text; what they do not cover is spelt in bytes.
 
     Args:
@@ -22,6 +25,7 @@ def learn_vocabulary(lines, vocab_size=8000, kind="bpe", normalization="none", f
         normalization: what becomes of the text first: "none", "nfkc" or "lowercase".
         fewer: whether to take as many pieces as there are if the text has not `vocab_size`, instead
             of raising an error.
+        mask: whether to have a piece that stands for what a model has to guess.
 
     Returns:
         The SentencePiece model, as bytes. Ids: padding 0, start 1, end 2, unknown 3, which never
@@ -49,13 +53,14 @@ def learn_vocabulary(lines, vocab_size=8000, kind="bpe", normalization="none", f
             bos_id=START,
             eos_id=END,
             unk_id=UNKNOWN,
+            user_defined_symbols=[MASK] if mask else [],
             num_threads=2,  # the result of "unigram" depends on it
             minloglevel=2,
         )
     except RuntimeError as error:
         limit = _limit(str(error))
         if fewer and limit:
-            return learn_vocabulary(lines, limit, kind, normalization)
+            return learn_vocabulary(lines, limit, kind, normalization, mask=mask)
         raise ValueError(_explain(str(error), vocab_size)) from None
     return model.getvalue()
 

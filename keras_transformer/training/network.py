@@ -34,8 +34,26 @@ def training_network(model, smoothing=0.1, packed=False, parts=1, skip_padding=F
         hidden = packed_hidden(model, *of_model) if packed else model.hidden(*of_model)
         return output_loss(hidden, labels)
 
+    return in_parts(inputs, tokens_of, parts)
+
+
+def in_parts(inputs, function, parts):
+    """A model that computes a function of its inputs, in so many parts of the batch.
+
+    Args:
+        inputs: a dict of `keras.Input`s.
+        function: of such a dict, to a tensor or a dict of tensors.
+        parts: how many. They have nothing to do with each other before their gradients are added
+            up, so that a CPU can compute them side by side.
+    """
     if parts == 1:
-        return keras.Model(inputs, tokens_of(inputs))
+        return keras.Model(inputs, function(inputs))
     split = {name: SplitBatch(parts, name=f"split_{name}")(x) for name, x in inputs.items()}
-    tokens = [tokens_of({name: x[i] for name, x in split.items()}) for i in range(parts)]
-    return keras.Model(inputs, keras.layers.Concatenate(axis=0)(tokens))
+    outputs = [function({name: x[i] for name, x in split.items()}) for i in range(parts)]
+    if not isinstance(outputs[0], dict):
+        return keras.Model(inputs, keras.layers.Concatenate(axis=0)(outputs))
+    joined = {
+        name: keras.layers.Concatenate(axis=0, name=f"join_{name}")([o[name] for o in outputs])
+        for name in outputs[0]
+    }
+    return keras.Model(inputs, joined)

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_transformer.layers import PositionalEmbedding
+from keras_transformer.models.bert_heads import TiedOutput
 from keras_transformer.training.loss import label_logits
 from keras_transformer.training.metrics import Perplexity, TokenAccuracy, TokenMetric
 from keras_transformer.training.registration import register
@@ -26,8 +27,8 @@ class OutputLoss(keras.layers.Layer):
     of what is there already.
 
     Args:
-        projection: the layer that makes logits of hidden states: a `Dense` without bias, or a
-            `PositionalEmbedding`, the matrix of which goes both ways.
+        projection: the layer that makes logits of hidden states: a `Dense`, a
+            `PositionalEmbedding`, the matrix of which goes both ways, or a `TiedOutput`.
         smoothing: see `SmoothedCrossentropy`.
         skip_padding: whether tokens whose label is 0 are left out and get zeros, the very first one
             aside. How many are left is different in every batch: not for XLA, and so not for JAX.
@@ -55,7 +56,10 @@ class OutputLoss(keras.layers.Layer):
         shape = ops.shape(labels)
         hidden = ops.reshape(hidden, (-1, hidden.shape[-1]))
         labels = ops.reshape(ops.cast(labels, "int32"), (-1,))
-        matrix = output_matrix(self.projection)
+        matrix, bias = output_weights(self.projection)
+        if bias is not None:  # one more feature, which is always 1
+            matrix = ops.concatenate([matrix, ops.expand_dims(bias, 1)], axis=1)
+            hidden = ops.concatenate([hidden, ops.ones_like(hidden[:, :1])], axis=1)
         if self.skip_padding:
             # The first one always: nothing at all would have no maximum.
             first = ops.arange(ops.shape(labels)[0]) == 0
@@ -75,11 +79,13 @@ class OutputLoss(keras.layers.Layer):
         return (*labels_shape, 3)
 
 
-def output_matrix(projection):
-    """(V, D), what hidden states are multiplied with to get logits."""
+def output_weights(projection):
+    """(V, D), what hidden states are multiplied with to get logits, and the bias (V,) or None."""
     if isinstance(projection, PositionalEmbedding):
-        return projection.tokens.embeddings
-    return ops.transpose(projection.kernel)
+        return projection.tokens.embeddings, None
+    if isinstance(projection, TiedOutput):
+        return projection.embedding.tokens.embeddings, projection.bias
+    return ops.transpose(projection.kernel), projection.bias
 
 
 def linear_crossentropy(hidden, matrix, labels, smoothing):

@@ -117,7 +117,7 @@ def test_the_c_library_translates_without_python_tensorflow(exported):
         [("translate", {"text": lines}), ("translate", {"text": []})]
     )
     translations = [text.decode() for text in answer["translation"]]
-    assert translations == SavedModel(exported / "1").translate(lines)
+    assert translations == SavedModel(exported / "1").answer(lines)
     assert nothing["translation"].shape == (0,)
 
 

@@ -18,7 +18,7 @@ class Answers:
         self.tokenizers = (Tokenizer.learn(["one two three four"] * 20, vocab_size=280),) * 2
         self.longest, self.size = 20, 1000
 
-    def translate(self, lines):
+    def answer(self, lines):
         return [self.answers[line] for line in lines]
 
     def logits(self, source, target):
@@ -43,7 +43,7 @@ def test_equal_models_are_within_every_tolerance():
 def test_a_translation_that_differs_is_a_problem(name):
     row = compare(name, one="une")
     assert row.equal == 3
-    assert row.problems[0].startswith("1 of 4 translations differ")
+    assert row.problems[0].startswith("1 of 4 answers differ")
 
 
 def test_logits_that_differ_are_a_problem():
@@ -58,7 +58,7 @@ def test_lost_points_are_a_problem():
         return 10.0 * translations.count("un")
 
     row = compare("TFLite int8", bleu, one="une")
-    assert (row.bleu, row.bleu_difference) == (0.0, -10.0)
+    assert (row.score, row.score_difference) == (0.0, -10.0)
     assert row.problems == ["it loses 10.00 BLEU, at most 0.50 may be lost"]
 
 
@@ -73,7 +73,7 @@ def test_an_export_beyond_its_tolerance_is_not_written(trained, tmp_path, monkey
     module = importlib.import_module("keras_transformer.tasks.export")
 
     class Wrong(module.SavedModel):
-        def translate(self, lines):
+        def answer(self, lines):
             return ["wrong"] * len(lines)
 
     monkeypatch.setattr(module, "SavedModel", Wrong)

@@ -30,7 +30,7 @@ def test_an_export_translates_as_the_run_does(trained, exported):
     lines = [source for source, _ in phrases(count=200, held_out=0)[0]]
     lines += ["", "🐕", "x" * 10_000, "\u3000the dog\r"]
     model = SavedModel(exported / "1")
-    assert model.translate(lines) == Translator.load(trained, **SERVED)(lines)
+    assert model.answer(lines) == Translator.load(trained, **SERVED)(lines)
     nothing = model.signatures["serving_default"](text=tf.zeros([0], tf.string))
     assert nothing["translation"].shape == [0]
 

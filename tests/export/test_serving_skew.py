@@ -25,4 +25,4 @@ def test_the_older_library_translates(exported):
     lines = ["the dog sleeps", "", "🐕", "x" * 10_000]
     answer = NativeModel(exported / "1", LIBRARIES).run([("translate", {"text": lines})])[0]
     translations = [text.decode() for text in answer["translation"]]
-    assert translations == SavedModel(exported / "1").translate(lines)
+    assert translations == SavedModel(exported / "1").answer(lines)

@@ -37,8 +37,8 @@ def test_export_prints_the_report(command, trained, tmp_path):
 def test_an_export_is_compared_on_the_whole_test_set(exported):
     rows = json.loads((exported / "1" / "parity.json").read_text())["rows"]
     assert rows[0]["sentences"] == rows[1]["sentences"] == rows[1]["equal"] == 200
-    assert isinstance(rows[0]["bleu"], float)
-    assert rows[1]["bleu_difference"] == 0
+    assert isinstance(rows[0]["score"], float)
+    assert rows[1]["score_difference"] == 0
 
 
 def test_a_beam_is_served(trained, exported):
@@ -50,7 +50,7 @@ def test_a_beam_is_served(trained, exported):
     wanted = Translator.load(trained, n_best=2, **SERVED).n_best(lines)
     got = [[text.decode() for text in row] for row in answer["translations"].numpy()]
     assert got == [[text for _, text in best] or ["", ""] for best in wanted]
-    assert served.translate(lines) == [texts[0] for texts in got]
+    assert served.answer(lines) == [texts[0] for texts in got]
 
 
 def test_a_device_decodes_greedily(command, trained, tmp_path):

@@ -175,7 +175,7 @@ def place_of(replicas, tpu=False):
 
 
 def test_a_tpu_wants_one_shape_and_gets_its_own_defaults(monkeypatch, pairs_file, tmp_path):
-    module = sys.modules[train.__module__]
+    module = sys.modules["keras_transformer.tasks.job"]
     monkeypatch.setattr(module.Place, "find", lambda *args: place_of(1, tpu=True))
     run = train(tmp_path / "run", data=pairs_file, max_steps=2, **OPTIONS)
     training = run.config["training"]
@@ -192,7 +192,7 @@ def test_a_tpu_wants_one_shape_and_gets_its_own_defaults(monkeypatch, pairs_file
 def test_what_does_not_fit_many_devices_is_refused_and_nothing_is_written(
     monkeypatch, pairs_file, tmp_path
 ):
-    module = sys.modules[train.__module__]
+    module = sys.modules["keras_transformer.tasks.job"]
     few = tmp_path / "few.tsv"
     few.write_text("".join(pairs_file.read_text().splitlines(keepends=True)[:4]))
     for replicas, settings, complaint in (
