@@ -311,7 +311,11 @@ def finetune(
     fresh: Annotated[
         bool | None, flag("--fresh", "Begin with new weights, for comparison.", MODEL)
     ] = None,
+    train_embeddings: Annotated[
+        bool | None, flag("--train-embeddings", "Those of the tokens, too.", MODEL)
+    ] = None,
     dropout: Annotated[float | None, option("Rate; the model's own.", MODEL)] = None,
+    label_smoothing: Annotated[float | None, option("0.1 unless given.", TRAINING)] = None,
     class_weights: Annotated[
         str | None, option("balanced: rare labels count as much as others.", TRAINING)
     ] = None,

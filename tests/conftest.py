@@ -106,3 +106,33 @@ def command(monkeypatch, capsys):
         return ended.value.code or 0, printed.out, printed.err
 
     return run
+
+
+@pytest.fixture(scope="session")
+def pretrained(once):
+    """A small BERT that has read a few documents; the tests must leave it as it is."""
+    from small_bert import SIZE, write_documents
+
+    from keras_transformer.tasks import pretrain
+
+    def make(out):
+        text = write_documents(out.with_name("documents.txt"))
+        options = {"batch_tokens": 192, "vocab_size": 120, "warmup_steps": 10}
+        pretrain(out, text=text, learning_rate=0.01, epochs=12, dropout=0.0, **SIZE, **options)
+
+    return once("pretrained", make)
+
+
+@pytest.fixture(scope="session")
+def classifier(pretrained, once):
+    """That BERT, fine-tuned to tell praise from blame; the tests must leave it as it is."""
+    from small_bert import write_labelled
+
+    from keras_transformer.tasks import finetune
+
+    def make(out):
+        data = write_labelled(out.with_name("labelled.tsv"))
+        options = {"batch_tokens": 128, "learning_rate": 0.01, "train_embeddings": True}
+        finetune(pretrained, out, data=data, epochs=10, **options)
+
+    return once("classifier", make)

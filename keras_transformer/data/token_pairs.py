@@ -25,6 +25,7 @@ class TokenPairs:
         return len(self.lengths)
 
     def __getitem__(self, row):
+        row = range(len(self))[row]
         ids = self._rows.read(2 * row, 2 * row + 2)
         source = int(self.lengths[row, 0])
         return ids[:source], ids[source:]

@@ -46,6 +46,7 @@ class TokenRows:
         return len(self.lengths)
 
     def __getitem__(self, row):
+        row = range(len(self))[row]
         return self.read(row, row + 1)
 
     def read(self, first, last):

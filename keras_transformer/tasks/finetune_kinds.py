@@ -14,6 +14,8 @@ from keras_transformer.data.labelled import read_labelled, read_questions, read_
 from keras_transformer.data.row_batches import NO_LABEL
 from keras_transformer.data.text_rows import text_row
 from keras_transformer.data.tfds_labelled import has_split, is_tfds, read_tfds_labelled
+from keras_transformer.layers import padding_mask
+from keras_transformer.layers.attention import MASKED_SCORE
 from keras_transformer.models import Classifier, SpanFinder, Tagger
 from keras_transformer.tasks.scores import answer_scores, classification_scores, tagging_scores
 
@@ -229,8 +231,9 @@ class FindSpans:
         return SpanFinder(bert)
 
     def logits(self, model, inputs):
-        """What the labels are compared with: of both ends, logits of all tokens, (B, 2, T)."""
-        return ops.transpose(model(inputs), (0, 2, 1))
+        """What the labels are compared with: of both ends, logits of real tokens, (B, 2, T)."""
+        real = ops.expand_dims(padding_mask(inputs["token_ids"]), 1)
+        return ops.where(real, ops.transpose(model(inputs), (0, 2, 1)), MASKED_SCORE)
 
     def answers(self, examples, rows, logits, labels):
         """The likeliest answer of each example, in words of its text; empty if there is none."""

@@ -33,6 +33,9 @@ class FinetuneSettings(TrainingSettings):
         class_weights: "balanced" if rare labels are to count as much as frequent ones.
         lora: train a few numbers instead of whole matrices: the rank of what is added to them.
         fresh: begin with new weights of the same shapes, to see what the pre-training is good for.
+        train_embeddings: whether embeddings are trained, too. Unless given, only those of fresh
+            models are: words that the examples do not have would be left behind by the others.
+        label_smoothing: share of certainty spread over the labels.
         dropout: rate; the model's own unless given.
         weight_decay: by which share of the learning rate matrices shrink in every step.
     """
@@ -53,6 +56,8 @@ class FinetuneSettings(TrainingSettings):
     class_weights: str = "none"
     lora: int | None = None
     fresh: bool = False
+    train_embeddings: bool | None = None
+    label_smoothing: float = 0.1
     dropout: float | None = None
     weight_decay: float = 0.01
 
@@ -74,5 +79,5 @@ class FinetuneSettings(TrainingSettings):
                 raise ValueError(f"`{name}` must be between 0 and 1. Received: {name}={share}")
         if self.lora is not None and self.lora < 1:
             raise ValueError(f"`lora` must be positive. Received: lora={self.lora}")
-        self.fill_in({"cool_down": 0.0, "batch_tokens": 1024})
+        self.fill_in({"cool_down": 0.0, "batch_tokens": 1024, "train_embeddings": bool(self.fresh)})
         self.check_training()

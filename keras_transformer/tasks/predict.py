@@ -24,13 +24,14 @@ class Predictor:
             input_signature=[ids, ids],
         )
 
-    def __call__(self, ids, seconds, show_progress=False):
+    def __call__(self, ids, seconds, show_progress=False, dtype="float32"):
         """The logits of each row, a list of arrays: (C,) of a text, (T, C) of its tokens.
 
         Args:
             ids: lists of ids, special ones included.
             seconds: where the second text of each begins.
             show_progress: whether to show a bar.
+            dtype: of the arrays.
         """
         order = sorted(range(len(ids)), key=lambda i: -len(ids[i]))
         found = [None] * len(ids)
@@ -42,7 +43,7 @@ class Predictor:
                 logits = self.function(
                     *fill_up([ids[i] for i in batch], [seconds[i] for i in batch])
                 )
-                for i, row in zip(batch, logits.numpy(), strict=True):
+                for i, row in zip(batch, logits.numpy().astype(dtype), strict=True):
                     found[i] = row[: len(ids[i])] if row.ndim > 1 else row
                 bar.advance(task, len(batch))
         return found

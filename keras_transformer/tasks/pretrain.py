@@ -130,10 +130,12 @@ class PretrainingTask:
         if settings.weight_decay:
             optimizer.exclude_from_weight_decay(var_names=NOT_DECAYED)
         losses = {"masked": ReadyLoss()}
-        metrics = {"masked": [ReadyAccuracy(), ReadyPerplexity()]}
         if settings.next_sentence:
             losses["next"] = SmoothedCrossentropy(0.0)
-            metrics["next"] = [TokenAccuracy()]
+            metrics = {"masked": [ReadyAccuracy(), ReadyPerplexity()], "next": [TokenAccuracy()]}
+        else:  # Keras names metrics after their output only if there are several
+            named = [ReadyAccuracy("masked_accuracy"), ReadyPerplexity("masked_perplexity")]
+            metrics = {"masked": named}
         alone = on_gpu and strategy.num_replicas_in_sync == 1 and not is_tpu(strategy)
         network.compile(
             optimizer,

@@ -60,7 +60,7 @@ def label_logits(labels, logits):
         labels = ops.expand_dims(ops.cast(labels, "int32"), -1)
         return ops.squeeze(ops.take_along_axis(logits, labels, axis=-1), -1)
     # In TensorFlow that would copy all logits first.
-    vocab_size = logits.shape[-1]
+    vocab_size = ops.shape(logits)[-1]
     labels = ops.reshape(ops.cast(labels, "int32"), (-1,))
     rows = ops.arange(ops.shape(labels)[0], dtype="int32")
     taken = ops.take(ops.reshape(logits, (-1,)), rows * vocab_size + labels)
@@ -91,9 +91,9 @@ def _crossentropy(labels, logits, smoothing):
 
 
 def _crossentropy_gradient(labels, logits, log_z, upstream, smoothing):
-    vocab_size = logits.shape[-1]
+    vocab_size = ops.shape(logits)[-1]
     p = ops.exp(logits - ops.expand_dims(log_z, -1))
-    gradient = (p - smoothing / vocab_size) * ops.expand_dims(upstream, -1)
+    gradient = (p - smoothing / ops.cast(vocab_size, p.dtype)) * ops.expand_dims(upstream, -1)
     flat_labels = ops.reshape(labels, (-1,))
     where = ops.stack([ops.arange(ops.shape(flat_labels)[0], dtype="int32"), flat_labels], -1)
     at_labels = ops.reshape(upstream * -(1 - smoothing), (-1,))

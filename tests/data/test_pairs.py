@@ -13,7 +13,7 @@ from keras_transformer.data import (
     describe_dropped,
     pair_file,
     read_pairs,
-    token_pairs,
+    token_rows,
 )
 
 
@@ -145,7 +145,7 @@ def test_many_pairs_are_held_on_disk(monkeypatch):
 
 
 def test_ids_come_back_from_the_disk(monkeypatch):
-    monkeypatch.setattr(token_pairs, "WRITE_AT_ONCE", 50)
+    monkeypatch.setattr(token_rows, "WRITE_AT_ONCE", 50)
     random = np.random.default_rng(0)
     pairs = [
         tuple(random.integers(0, 70_000, size=random.integers(0, 9)).tolist() for _ in range(2))

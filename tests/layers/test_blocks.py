@@ -95,6 +95,17 @@ def test_dropout_within_the_sublayers_can_differ(kind):
 
 
 @pytest.mark.parametrize("kind", BLOCKS)
+def test_dropout_on_attention_weights_can_differ(kind):
+    block = make_block(kind, dropout=0.25, inner_dropout=0.0, attention_dropout=0.5)
+    assert block.self_attention.heads.weight_dropout.rate == 0.5
+    assert block.feed_forward.inner_dropout.rate == 0.0
+    parts = [part for part in block._flatten_layers() if isinstance(part, keras.layers.Dropout)]
+    attentions = 2 if kind == "decoder" else 1
+    rates = sorted(part.rate for part in parts if part.rate)
+    assert rates == [0.25] * (attentions + 1) + [0.5] * attentions
+
+
+@pytest.mark.parametrize("kind", BLOCKS)
 def test_dropout_is_for_training_alone(kind):
     block, inputs = make_block(kind, dropout=0.5), block_inputs(kind)
     plain = to_array(block(**inputs))
