@@ -378,6 +378,65 @@ def classify(
 
 
 @app.command()
+def features(
+    model: Annotated[
+        Path,
+        typer.Argument(
+            help="Folder of a run of pretrain or finetune, or of a published model.",
+            show_default=False,
+        ),
+    ],
+    text: Annotated[
+        list[str] | None, typer.Argument(help="Texts; else lines on the standard input.")
+    ] = None,
+    combine: Annotated[
+        str,
+        option(
+            "first, second_to_last, last (unless given), sum_last_four, concat_last_four or "
+            "sum_all."
+        ),
+    ] = "last",
+    out: Annotated[
+        Path | None, option("Write words and vectors to this .npz file; else print them.")
+    ] = None,
+    compare: Annotated[
+        bool, flag("--compare", "Which layers? Train a tagger on each choice, print a table.")
+    ] = False,
+    data: Annotated[
+        Path | None, option("With --compare: words and tags in columns to train with.")
+    ] = None,
+    test_data: Annotated[
+        Path | None, option("With --compare: to test with; else some are held out.")
+    ] = None,
+    sentences: Annotated[int, option("With --compare: to train with, at most; 5000.")] = 5_000,
+    picture: Annotated[Path | None, option("With --compare: draw the table, too.")] = None,
+    seed: Annotated[int, option("With --compare: of everything drawn; 0.")] = 0,
+    json: Annotated[bool, flag("--json", "With --compare: print JSON.")] = False,
+):
+    """Vectors of words in their context, from any layers of a BERT; or, which layers are best?
+
+    Example:
+
+        keras-transformer features minilm "she sat on the river bank" --combine sum_last_four
+        keras-transformer features minilm --compare --data train.conll --test-data test.conll
+    """
+    tasks = import_tasks()
+    if not compare:
+        tasks.write_features(model, text or sys.stdin.buffer, combine, out, sys.stdout)
+        return
+    if data is None:
+        raise ValueError("--compare needs --data: one word a line, its tag in the last column")
+    from keras_transformer.tasks import compare_features as comparing
+
+    results = comparing.compare_features(model, data, test_data, sentences, seed)
+    if picture is not None:
+        comparing.draw_comparison(results, picture)
+    typer.echo(
+        json_format.dumps(results) if json else "\n".join(comparing.comparison_lines(results))
+    )
+
+
+@app.command()
 def answer(
     run: Run,
     question: Annotated[str, typer.Argument(help="The question.", show_default=False)],

@@ -47,12 +47,12 @@ def write_tagged(path, count=120, seed=2):
 
 
 def write_questions(path, count=150, seed=3):
-    """Questions about who and where."""
+    """Questions about who saw, and in what place."""
     draw = random.Random(seed)
     with path.open("w") as file:
         for _ in range(count):
             words, _, _ = sentence(draw)
             who = draw.random() < 0.5
-            question, answer = ("who ?", words[0]) if who else ("where ?", words[-1])
+            question, answer = ("saw", words[0]) if who else ("in", words[-1])
             file.write(f"{question}\t{' '.join(words)}\t{answer}\n")
     return path

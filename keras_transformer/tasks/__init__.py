@@ -5,6 +5,7 @@ from keras_transformer.tasks.average import average
 from keras_transformer.tasks.check import check
 from keras_transformer.tasks.evaluate import evaluate
 from keras_transformer.tasks.export import export
+from keras_transformer.tasks.features import FeatureReader, features, write_features
 from keras_transformer.tasks.finetune import finetune
 from keras_transformer.tasks.pretrain import pretrain
 from keras_transformer.tasks.reader import Reader, answer, classify, read_stream, tag
@@ -14,6 +15,7 @@ from keras_transformer.tasks.train import train
 from keras_transformer.tasks.translate import Translator, translate, translate_stream
 
 __all__ = [
+    "FeatureReader",
     "Reader",
     "RunFolder",
     "Settings",
@@ -24,6 +26,7 @@ __all__ = [
     "classify",
     "evaluate",
     "export",
+    "features",
     "finetune",
     "format_report",
     "pretrain",
@@ -32,4 +35,5 @@ __all__ = [
     "train",
     "translate",
     "translate_stream",
+    "write_features",
 ]

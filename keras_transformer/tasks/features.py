@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from keras import ops
 
+from keras_transformer.client import read_chunks
+from keras_transformer.files import write_whole
 from keras_transformer.models import Bert
 from keras_transformer.tasks.finetune_kinds import word_row
 from keras_transformer.tasks.memory import keep_memory
@@ -37,6 +39,7 @@ COMBINATIONS = {
     "sum_all": Choice(None),
 }
 JOINS = ("sum", "concat")
+LINES_AT_A_TIME = 1024
 
 
 def features(model, text, layers=None, combine="last"):
@@ -117,10 +120,10 @@ class FeatureReader:
         ids = [row for row, _ in rows]
         vectors = self.predictor(ids, [len(row) for row in ids], show_progress, dtype)
         found = []
-        for words, (_, firsts), of_row in zip(sentences, rows, vectors, strict=True):
+        for words, (_, places), of_row in zip(sentences, rows, vectors, strict=True):
             states = np.zeros((of_row.shape[1], len(words), of_row.shape[2]), dtype)
-            states[:, : len(firsts)] = of_row[firsts].swapaxes(0, 1)
-            self.cut += len(firsts) < len(words)
+            states[:, : len(places)] = of_row[places[:, 0]].swapaxes(0, 1)
+            self.cut += len(places) < len(words)
             found.append(states)
         return found
 
@@ -140,3 +143,34 @@ class AllStates:
         outputs = self.bert(rows)
         names = [f"hidden_{i}" for i in range(self.bert.num_layers + 1)]
         return ops.stack([ops.cast(outputs[name], "float32") for name in names], axis=2)
+
+
+def write_features(model, lines, combine, path, out):
+    """Writes the vectors of the words of some texts.
+
+    Args:
+        model: see `load_pretrained`.
+        lines: strings, or a binary file.
+        combine: see `features`.
+        path: of an .npz file, with `words`, `texts`, the number of each word's text, and `vectors`;
+            None to print a line for each word: the word, a tab, its numbers.
+        out: a text file to print to.
+    """
+    choose(None, combine)
+    if path is not None and Path(path).suffix != ".npz":
+        raise ValueError(f"The file's name must end with .npz. Received: {path}")
+    reader = FeatureReader.load(model)
+    texts = [text for chunk in read_chunks(lines, LINES_AT_A_TIME) for text in chunk]
+    found = features(reader, texts, combine=combine)
+    words = [text.split() for text in texts]
+    if path is not None:
+        arrays = {
+            "words": np.array([word for of_text in words for word in of_text]),
+            "texts": np.repeat(np.arange(len(texts)), [len(of_text) for of_text in words]),
+            "vectors": np.concatenate(found),
+        }
+        write_whole(path, lambda temporary: np.savez(temporary, **arrays))
+        return
+    for of_text, vectors in zip(words, found, strict=True):
+        for word, vector in zip(of_text, vectors, strict=True):
+            out.write(f"{word}\t{' '.join(f'{number:.4f}' for number in vector)}\n")

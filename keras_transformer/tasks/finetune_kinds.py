@@ -27,7 +27,8 @@ class Rows(NamedTuple):
         ids: lists, one an example.
         seconds: where the second text of each begins.
         labels: an array, or lists with one for each token; None if there are none.
-        words: for each row the positions of its words' first pieces; None if words do not matter.
+        words: for each row where its words' first and last pieces are, an array (words, 2), as far
+            as there was room; None if words do not matter.
         cut: how many rows are shorter than their texts.
     """
 
@@ -136,14 +137,14 @@ class TagWords:
         """Rows of ids, words and tags."""
         ids, of_words, tags, cut = [], [], [], 0
         for example in examples:
-            row, firsts = word_row(tokenizer, example.words, max_length)
-            cut += len(firsts) < len(example.words)
+            row, places = word_row(tokenizer, example.words, max_length)
+            cut += len(places) < len(example.words)
             ids.append(row)
-            of_words.append(firsts)
+            of_words.append(places)
             if labels is not None:
                 numbers = [NO_LABEL] * len(row)
-                for position, tag in zip(firsts, example.tags, strict=False):
-                    numbers[position] = labels.index(tag)
+                for first, tag in zip(places[:, 0], example.tags, strict=False):
+                    numbers[first] = labels.index(tag)
                 tags.append(numbers)
         seconds = [len(row) for row in ids]
         return Rows(ids, seconds, tags if labels is not None else None, of_words, cut)
@@ -160,8 +161,8 @@ class TagWords:
         """The tags of each example; a word for which there was no room has none, O."""
         outside = labels[0]
         answers = []
-        for example, firsts, of_row in zip(examples, rows.words, logits, strict=True):
-            tags = [labels[int(i)] for i in of_row[firsts].argmax(axis=-1)] if firsts else []
+        for example, places, of_row in zip(examples, rows.words, logits, strict=True):
+            tags = [labels[i] for i in of_row[places[:, 0]].argmax(axis=-1)]
             answers.append(tags + [outside] * (len(example.words) - len(tags)))
         return answers
 
@@ -205,15 +206,14 @@ class FindSpans:
             # A question that leaves no room for a text is cut, too.
             question = question[: max_length // 2]
             row = text_row(tokenizer.special, max_length, question, flat, cut="second")
-            firsts = first_pieces(pieces, row.second, len(row.ids) - 1)
+            of_words.append(word_places(pieces, row.second, len(row.ids) - 1))
             ids.append(row.ids)
             seconds.append(row.second)
-            of_words.append(firsts)
             cut += row.is_cut
-            places.append(self.place(example, firsts, pieces))
+            places.append(self.place(example, of_words[-1]))
         return Rows(ids, seconds, np.array(places), of_words, cut)
 
-    def place(self, example, firsts, pieces):
+    def place(self, example, places):
         """The first and the last piece of the answer; the first token of all if there is none."""
         if not example.answers:
             return 0, 0
@@ -222,9 +222,9 @@ class FindSpans:
             start > 0 and not example.text[start - 1].isspace()
         )
         last = len(example.text[:end].split()) - 1
-        if last >= len(firsts):
+        if last >= len(places):
             return 0, 0  # it was cut away
-        return firsts[first], firsts[last] + len(pieces[last]) - 1
+        return places[first, 0], places[last, 1]
 
     def model(self, bert, labels, settings):
         """The BERT with its head."""
@@ -238,8 +238,8 @@ class FindSpans:
     def answers(self, examples, rows, logits, labels):
         """The likeliest answer of each example, in words of its text; empty if there is none."""
         return [
-            best_span(example.text, firsts, of_row)
-            for example, firsts, of_row in zip(examples, rows.words, logits, strict=True)
+            best_span(example.text, places, of_row)
+            for example, places, of_row in zip(examples, rows.words, logits, strict=True)
         ]
 
     def scores(self, examples, answers, labels):
@@ -252,16 +252,14 @@ KINDS = {kind.name: kind for kind in (ClassifyTexts(), TagWords(), FindSpans())}
 LONGEST_ANSWER = 30  # words
 
 
-def best_span(text, firsts, logits):
+def best_span(text, places, logits):
     """The words between the likeliest two ends, logits (T, 2); empty if "no answer" is likelier."""
     words = text.split()
-    if not firsts:
+    if not len(places):
         return ""
-    begins = logits[firsts, 0]
-    # A word ends where the next one begins.
-    ends = logits[[*(first - 1 for first in firsts[1:]), len(logits) - 2], 1]
-    total = begins[:, None] + ends[None, :]
-    apart = np.arange(len(firsts))[None, :] - np.arange(len(firsts))[:, None]
+    total = logits[places[:, 0], 0][:, None] + logits[places[:, 1], 1][None, :]
+    number = np.arange(len(places))
+    apart = number[None, :] - number[:, None]
     total = np.where((apart >= 0) & (apart < LONGEST_ANSWER), total, -np.inf)
     first, last = np.unravel_index(total.argmax(), total.shape)
     if total[first, last] < logits[0].sum():
@@ -275,16 +273,17 @@ def word_pieces(tokenizer, words):
 
 
 def word_row(tokenizer, words, max_length):
-    """A row of words, and the positions of their first pieces, as far as there is room."""
+    """A row of words, and where they are, (words, 2), as far as there is room."""
     pieces = word_pieces(tokenizer, words)
     row = text_row(tokenizer.special, max_length, [p for word in pieces for p in word])
-    return row.ids, first_pieces(pieces, 1, len(row.ids) - 1)
+    return row.ids, word_places(pieces, 1, len(row.ids) - 1)
 
 
-def first_pieces(pieces, start, end):
-    """Where words begin that end before `end`, the first one at `start`."""
-    starts = start + np.cumsum([0, *map(len, pieces)])
-    return [int(a) for a, b in itertools.pairwise(starts) if b <= end]
+def word_places(pieces, start, end):
+    """The first and last pieces of words that end before `end`, the first one at `start`."""
+    edges = start + np.cumsum([0, *map(len, pieces)])
+    places = [(first, after - 1) for first, after in itertools.pairwise(edges) if after <= end]
+    return np.array(places, int).reshape(-1, 2)
 
 
 def classification_lines(scores, labels):

@@ -81,11 +81,12 @@ def test_words_are_tagged(pretrained, tmp_path):
 
 def test_answers_are_found(pretrained, tmp_path, command):
     data = write_questions(tmp_path / "questions.tsv")
-    run = finetune(pretrained, tmp_path / "run", "span", data=data, **{**QUICK, "epochs": 14}).path
+    options = {**QUICK, "epochs": 50, "patience": 50, "train_embeddings": True}
+    run = finetune(pretrained, tmp_path / "run", "span", data=data, **options).path
     assert results_of(run)["exact_match"] > 0.9
     text = "max saw a poor pig in oslo"
-    assert answer(run, ["who ?", "where ?"], [text, text]) == ["max", "oslo"]
-    code, printed, _ = command("answer", run, "who ?", text)
+    assert answer(run, ["saw", "in"], [text, text]) == ["max", "oslo"]
+    code, printed, _ = command("answer", run, "saw", text)
     assert (code, printed) == (0, "max\n")
 
 
