@@ -55,6 +55,23 @@ def test_train_on_many_devices_trains(monkeypatch, capsys):
     assert "Loss over 2 steps on 1 devices" in capsys.readouterr().out
 
 
+def test_all_twenty_paraphrases_are_nearer_than_what_only_looks_alike(capsys):
+    example = load(EXAMPLES[0].with_stem("similar_sentences"))
+    assert example.main() == len(example.TRIPLES) == 20
+    assert "20 of 20 ranked right" in capsys.readouterr().out
+
+
+def test_bank_draws_and_counts(tmp_path, capsys):
+    example = load(EXAMPLES[0].with_stem("bank"))
+    made = example.make_sentences
+    example.make_sentences = lambda count, seed=0: made(count // 10, seed)
+    scores = example.main(steps=3, out=tmp_path)
+    # One vector a word cannot tell, however little was trained.
+    assert scores["bank", "word2vec"] == scores["apple", "word2vec"] == 0.5
+    assert "meanings told apart" in capsys.readouterr().out
+    assert (tmp_path / "bank.png").exists()
+
+
 @pytest.mark.slow
 def test_train_on_many_devices_differs_by_one_argument():
     script = str(EXAMPLES[0].with_stem("train_on_many_devices"))

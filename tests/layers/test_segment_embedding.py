@@ -29,7 +29,7 @@ def test_the_vector_of_the_segment_is_added():
 )
 def test_it_keeps_what_every_layer_promises(check):
     x = np.random.default_rng(0).normal(size=(2, 5, 8)).astype("float32")
-    segments = np.array([[1, 1, 1, 1, 1]] * 2)
+    segments = np.array([[1, 1, 1, 1, 1]] * 2, "int32")
     assert check(Subject(lambda: SegmentEmbedding(2, 8), {"x": x, "segments": segments}))
 
 

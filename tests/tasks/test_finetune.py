@@ -238,6 +238,7 @@ def test_too_few_examples_are_refused():
         split_off(["a"], 0.5, seed=0)
 
 
+@pytest.mark.slow
 def test_real_weights_can_be_fine_tuned(tmp_path):
     data = write_labelled(tmp_path / "data", count=40)
     run = finetune(MINILM, tmp_path / "run", data=data, epochs=1, max_steps=2)
