@@ -267,6 +267,27 @@ def pretrain(
 
 
 @app.command()
+def guess(
+    model: Annotated[
+        Path,
+        typer.Argument(help="Folder of a run of pretrain, or of a published model with its head."),
+    ],
+    text: Annotated[list[str], typer.Argument(help="Texts with [MASK] in them.")],
+    count: Annotated[int, option("How many guesses for each [MASK]; 5 unless given.")] = 5,
+):
+    """Guess the words behind [MASK] with a pre-trained BERT.
+
+    Example:
+
+        keras-transformer guess runs/bert "the [MASK] sat on the mat"
+    """
+    for one, masks in zip(text, import_tasks().guess(model, text, count), strict=True):
+        typer.echo(one)
+        for guesses in masks:
+            typer.echo("  " + ", ".join(f"{piece} {share:.3f}" for piece, share in guesses))
+
+
+@app.command()
 def finetune(
     model: Annotated[
         Path,
@@ -637,9 +658,9 @@ def translate(
 def export(
     run: Run,
     out: Annotated[Path, option("Folder of the served model; a version is added to it.")],
-    format: Annotated[str, option("saved_model (for a server) or tflite (for a device).")] = (
-        "saved_model"
-    ),
+    format: Annotated[
+        str, option("saved_model (for a server), tflite (for a device), or huggingface (BERTs).")
+    ] = "saved_model",
     quantize: Annotated[
         list[str] | None, option("For tflite: none, float16 or int8; may be given repeatedly.")
     ] = None,
@@ -661,8 +682,12 @@ def export(
 
         keras-transformer export runs/ende --out saved_models/ende
         keras-transformer export runs/ende --out tflite/ende --format tflite --quantize int8
+        keras-transformer export runs/bert --out bert --format huggingface
     """
     tasks = import_tasks()
+    if format == "huggingface":
+        typer.echo(f"Exported to {tasks.export_huggingface(run, out)}")
+        return
     options = (version, sentences, data, source, target, tokenize)
     path, rows = tasks.export(
         run,

@@ -142,6 +142,15 @@ def probe(vectors, is_first):
     return float(np.mean((x[half:] @ line > 0) == (y[half:] > 0)))
 
 
+def words_around(sentences, word, meaning):
+    """The words of all sentences in which a word has this meaning, the openings aside."""
+    found = set()
+    for words, place, its_meaning in sentences:
+        if its_meaning == meaning:
+            found.update(words[place - 3 : place] + words[place + 1 :])
+    return found - {word}
+
+
 def flat(vectors):
     """The two directions in which vectors differ most, (N, 2)."""
     centered = vectors - vectors.mean(axis=0)
@@ -149,8 +158,11 @@ def flat(vectors):
     return centered @ directions[:2].T
 
 
-def draw(uses, sentences, scores, path):
-    """A scatter plot for each way and each word; colours are meanings."""
+def draw(uses, sentences, word_vectors, scores, path):
+    """A scatter plot for each way and each word; colours are meanings.
+
+    Of word2vec, the word is one point, drawn as a star among the words that stand around it.
+    """
     import matplotlib
 
     matplotlib.use("agg")
@@ -161,11 +173,21 @@ def draw(uses, sentences, scores, path):
     meanings = np.array([meaning for _, _, meaning in sentences])
     for row, word in zip(axes, ("bank", "apple"), strict=True):
         chosen = np.array([w == word for w in words])
+        senses = sorted(set(meanings[chosen]))
+        around = [words_around(sentences, word, meaning) for meaning in senses]
         for plot, (way, vectors) in zip(row, uses.items(), strict=True):
-            points = flat(vectors[chosen])
-            for meaning in sorted(set(meanings[chosen])):
-                these = points[meanings[chosen] == meaning]
-                plot.scatter(*these.T, s=14, alpha=0.6, label=f"{word}: {meaning}")
+            if way == "word2vec":
+                names = [word, *sorted(around[0] - around[1]), *sorted(around[1] - around[0])]
+                points = flat(np.stack([word_vectors[name] for name in names]))
+                group = np.array([name in around[1] for name in names[1:]]).astype(int)
+                plot.scatter(*points[:1].T, s=220, marker="*", color="black", zorder=3)
+                plot.annotate(word, points[0], xytext=(8, 6), textcoords="offset points")
+                points = points[1:]
+            else:
+                points = flat(vectors[chosen])
+                group = np.array([senses.index(meaning) for meaning in meanings[chosen]])
+            for i, meaning in enumerate(senses):
+                plot.scatter(*points[group == i].T, s=14, alpha=0.6, label=f"{word}: {meaning}")
             plot.set_title(f"{way}: {scores[word, way]:.0%}")
             plot.set_xticks([])
             plot.set_yticks([])
@@ -206,7 +228,7 @@ def main(steps=None, out="runs/bank"):
             scores[word, way] = probe(vectors[chosen], is_first)
         print(f"{way:22}{scores['bank', way]:8.1%}{scores['apple', way]:8.1%}")
     try:
-        draw(uses, test, scores, out / "bank.png")
+        draw(uses, test, word_vectors, scores, out / "bank.png")
     except ImportError:
         print("For the pictures: pip install 'keras-transformer-layers[plots]'")
     else:

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import mutations_of_bert
 import mutations_of_decoding
 import mutations_of_export
 import mutations_of_layers
@@ -26,6 +27,7 @@ PARTS = (
     mutations_of_translation,
     mutations_of_export,
     mutations_of_scale,
+    mutations_of_bert,
 )
 MUTATIONS = [mutation for part in PARTS for mutation in part.MUTATIONS]
 

@@ -5,8 +5,10 @@ from keras_transformer.tasks.average import average
 from keras_transformer.tasks.check import check
 from keras_transformer.tasks.evaluate import evaluate
 from keras_transformer.tasks.export import export
+from keras_transformer.tasks.export_huggingface import export_huggingface
 from keras_transformer.tasks.features import FeatureReader, features, write_features
 from keras_transformer.tasks.finetune import finetune
+from keras_transformer.tasks.guess import guess
 from keras_transformer.tasks.pretrain import pretrain
 from keras_transformer.tasks.reader import Reader, answer, classify, read_stream, tag
 from keras_transformer.tasks.run_folder import RunFolder
@@ -26,9 +28,11 @@ __all__ = [
     "classify",
     "evaluate",
     "export",
+    "export_huggingface",
     "features",
     "finetune",
     "format_report",
+    "guess",
     "pretrain",
     "read_stream",
     "tag",

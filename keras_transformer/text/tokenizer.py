@@ -71,6 +71,10 @@ class Tokenizer:
         """The ids of a string, or of each of a list of strings."""
         return self._host.encode(text)
 
+    def piece(self, number):
+        """The piece of an id, as it stands in the vocabulary."""
+        return self._host.id_to_piece(number)
+
     def begins_word(self, ids):
         """Which of the ids, an array of any shape, begin a word; special ones do."""
         return self._begins_word[ids]

@@ -111,6 +111,10 @@ class WordPieceTokenizer:
         pieces = [self.vocabulary[i] for i in ids if i not in left_out]
         return " ".join(pieces).replace(f" {INSIDE}", "")
 
+    def piece(self, number):
+        """The piece of an id, as it stands in the vocabulary."""
+        return self.vocabulary[number]
+
     def begins_word(self, ids):
         """Which of the ids, an array of any shape, begin a word; special ones do."""
         return self._begins_word[ids]
