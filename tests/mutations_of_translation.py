@@ -76,7 +76,7 @@ MUTATIONS = [
     Mutation(
         "the gradient forgets the smoothing",
         "training/loss.py",
-        "gradient = (p - smoothing / vocab_size)",
+        "gradient = (p - smoothing / ops.cast(vocab_size, p.dtype))",
         "gradient = p",
         "training/test_loss.py::test_the_gradient_is_p_minus_the_smoothed_label",
     ),

@@ -59,6 +59,7 @@ class Bert(keras.Model):
         norm_epsilon: added to variances.
         pooler: whether there is a `pooled` output.
 
+    >>> from keras import ops
     >>> model = Bert.from_size("tiny", vocab_size=100)
     >>> ids = ops.ones((2, 5), "int32")
     >>> outputs = model({"token_ids": ids, "segment_ids": ops.zeros_like(ids)})

@@ -100,7 +100,7 @@ def split_off(examples, share, seed, label_of=None):
         label_of: a function of an example to its label, if it has one.
 
     >>> split_off(["a1", "a2", "a3", "b1", "b2"], 0.4, seed=0, label_of=lambda e: e[0])
-    (['a1', 'a2', 'b1'], ['a3', 'b2'])
+    (['a1', 'a3', 'b1'], ['a2', 'b2'])
     """
     if len(examples) < 2:
         raise ValueError(f"Two examples are needed at least. Received: {len(examples)}")

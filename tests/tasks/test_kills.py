@@ -1,6 +1,7 @@
 """A training that is stopped again and again ends as if nothing had happened.
 
-`KILLS=10 python -m pytest tests/tasks/test_kills.py` does so more often than `make test`.
+`KILLS=10 python -m pytest -m slow tests/tasks/test_kills.py` does so more often than
+`make test-slow`.
 """
 
 import csv
@@ -13,6 +14,7 @@ import sys
 import time
 
 import numpy as np
+import pytest
 from small_run import SMALL
 
 from keras_transformer.tasks import RunFolder, train
@@ -69,6 +71,7 @@ def result(out):
     return arrays
 
 
+@pytest.mark.slow
 def test_stopped_at_random_moments_it_ends_with_the_same_weights(pairs_file, tmp_path):
     undisturbed, stopped = tmp_path / "undisturbed", tmp_path / "stopped"
     train(undisturbed, data=str(pairs_file), **OPTIONS)

@@ -33,10 +33,8 @@ def newest(out):
     return max((out / "checkpoints").glob("step-*.npz"))
 
 
-EITHER = [pytest.param(0, marks=pytest.mark.slow), 1]
-
-
-@pytest.mark.parametrize("killed", EITHER)
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", [0, 1])
 def test_a_killed_worker_does_not_leave_the_other_waiting(pairs_file, tmp_path, killed):
     out = tmp_path / "run"
     arguments = ["-m", "keras_transformer_cli", *words(out, pairs_file), "--max-steps=100000"]
@@ -55,7 +53,8 @@ def test_a_killed_worker_does_not_leave_the_other_waiting(pairs_file, tmp_path, 
             process.communicate()
 
 
-@pytest.mark.parametrize("asked", EITHER)
+@pytest.mark.slow
+@pytest.mark.parametrize("asked", [0, 1])
 def test_asked_to_end_all_save_and_say_that_they_can_go_on(pairs_file, tmp_path, asked):
     out = tmp_path / "run"
     arguments = ["-m", "keras_transformer_cli", *words(out, pairs_file), "--max-steps=100000"]

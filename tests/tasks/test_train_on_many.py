@@ -197,7 +197,7 @@ def test_what_does_not_fit_many_devices_is_refused_and_nothing_is_written(
     few.write_text("".join(pairs_file.read_text().splitlines(keepends=True)[:4]))
     for replicas, settings, complaint in (
         (50, {"data": pairs_file}, "Every replica needs a row of every batch.*50 replicas, and"),
-        (8, {"data": few}, "Every replica needs a pair.*3 pairs, 8 replicas"),
+        (8, {"data": few}, "Every replica needs an example.*3 examples, 8 replicas"),
         (2, {"data": pairs_file, "steps_per_execution": 2}, "`steps_per_execution` must be 1"),
     ):
         monkeypatch.setattr(module.Place, "find", lambda *args, n=replicas: place_of(n))

@@ -83,6 +83,7 @@ def test_replicas_drop_different_units_and_one_device_what_it_always_did(replica
     np.testing.assert_array_equal(two[:, 0], one[:, 0])
 
 
+@pytest.mark.slow
 def test_a_plain_keras_model_fits_on_two_workers_and_not_without_us():
     script = HERE / "plain_keras_script.py"
     results = run_workers([script, "multiworker"])
