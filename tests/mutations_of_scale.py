@@ -35,8 +35,8 @@ MUTATIONS = [
     Mutation(
         "the loss of an epoch weighs batches by their rows",
         "tasks/preparation.py",
-        "weighted_metrics=[ReadyMeanLoss(), ReadyAccuracy(), ReadyPerplexity()]",
-        "weighted_metrics=[ReadyAccuracy(), ReadyPerplexity()]",
+        "metrics = [ReadyMeanLoss(), ReadyAccuracy(), ReadyPerplexity()]",
+        "metrics = [ReadyAccuracy(), ReadyPerplexity()]",
         "tasks/test_train_on_many.py::test_after_twenty_steps_two_are_where_one_is[mirrored]",
     ),
     Mutation(

@@ -5,10 +5,10 @@ import math
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from keras_transformer.data.row_batches import RowBatches
 from keras_transformer.files import write_whole
+from keras_transformer.tasks.compiling import compile_network, make_adam
 from keras_transformer.tasks.examples import of_all_lengths
 from keras_transformer.tasks.finetune_kinds import KINDS
 from keras_transformer.tasks.finetune_settings import FinetuneSettings
@@ -16,11 +16,10 @@ from keras_transformer.tasks.job import run_job
 from keras_transformer.tasks.labelled_corpus import load_labelled
 from keras_transformer.tasks.lora import add_lora
 from keras_transformer.tasks.predict import Predictor
-from keras_transformer.tasks.pretrain import NOT_DECAYED
 from keras_transformer.tasks.pretrained import load_pretrained, load_tokenizer, positions_of
 from keras_transformer.tasks.training_settings import check_choice
 from keras_transformer.text import load_tokenizers, tokenizer_files
-from keras_transformer.training import Adam, Perplexity, SmoothedCrossentropy, TokenAccuracy
+from keras_transformer.training import Perplexity, SmoothedCrossentropy, TokenAccuracy
 from keras_transformer.training.linear_decay import LinearDecay
 from keras_transformer.training.network import in_parts
 
@@ -117,36 +116,20 @@ class FinetuningTask:
         steps = batches.steps * settings.epochs
         steps = max(2, min(steps, settings.max_steps or steps))
         warmup = settings.warmup_steps
-        optimizer = Adam(
-            LinearDecay(
-                learning_rate(settings, model.bert.dim),
-                min(math.ceil(WARMUP * steps) if warmup is None else warmup, steps - 1),
-                steps,
-            ),
-            beta_1=0.9,
-            beta_2=0.999,
-            epsilon=1e-6,
-            weight_decay=settings.weight_decay or None,
-            global_clipnorm=settings.clip_norm,
-            gradient_accumulation_steps=settings.accumulate if settings.accumulate > 1 else None,
-            **({} if settings.ema is None else {"use_ema": True, "ema_momentum": settings.ema}),
+        rate = LinearDecay(
+            learning_rate(settings, model.bert.dim),
+            min(math.ceil(WARMUP * steps) if warmup is None else warmup, steps - 1),
+            steps,
         )
-        if settings.weight_decay:
-            optimizer.exclude_from_weight_decay(var_names=NOT_DECAYED)
+        optimizer = make_adam(settings, rate, 0.999, 1e-6, settings.weight_decay)
         inputs = {
             name: keras.Input((None,), dtype="int32", name=name) for name in RowBatches.inputs
         }
         network = in_parts(inputs, lambda inputs: self.kind.logits(model, inputs), parts)
-        alone = tf.distribute.get_strategy().num_replicas_in_sync == 1
-        network.compile(
-            optimizer,
-            # An answer has one place: there is no certainty to spread.
-            SmoothedCrossentropy(0.0 if self.name == "span" else settings.label_smoothing),
-            weighted_metrics=[TokenAccuracy(), Perplexity()],
-            jit_compile="auto" if alone and tf.config.list_physical_devices("GPU") else False,
-            steps_per_execution=settings.steps_per_execution,
-        )
-        network.optimizer.build(network.trainable_variables)
+        # An answer has one place: there is no certainty to spread.
+        smoothing = 0.0 if self.name == "span" else settings.label_smoothing
+        metrics = [TokenAccuracy(), Perplexity()]
+        compile_network(network, settings, optimizer, SmoothedCrossentropy(smoothing), metrics)
         return network
 
     def describe_model(self, settings):

@@ -8,9 +8,9 @@ import tensorflow as tf
 
 from keras_transformer.data import Batches, PackedBatches, TokenPairs
 from keras_transformer.models import Transformer
+from keras_transformer.tasks.compiling import compile_network, is_compiled, make_adam
 from keras_transformer.text import Tokenizer
 from keras_transformer.training import (
-    Adam,
     InverseSquareRoot,
     ReadyAccuracy,
     ReadyLoss,
@@ -114,12 +114,7 @@ def allow_bfloat16():
 
 def make_network(model, settings, parts=1):
     """The model's training network, with the paper's optimizer; section 5."""
-    strategy = tf.distribute.get_strategy()
-    # On a CPU, compiling each shape with XLA takes longer than it saves. Several devices are too
-    # many for what Keras would compile, and on a TPU, XLA compiles everything without being told.
-    on_gpu = bool(tf.config.list_physical_devices("GPU"))
-    compiled = on_gpu and strategy.num_replicas_in_sync == 1
-    by_xla = compiled or is_tpu(strategy)
+    by_xla = is_compiled() or is_tpu(tf.distribute.get_strategy())
     network = training_network(
         model, settings.label_smoothing, settings.pack, parts, skip_padding=not by_xla
     )
@@ -129,23 +124,7 @@ def make_network(model, settings, parts=1):
         settings.max_steps,
         settings.cool_down,
     )
-    average = {} if settings.ema is None else {"use_ema": True, "ema_momentum": settings.ema}
-    network.compile(
-        Adam(
-            rate,
-            beta_1=0.9,
-            beta_2=0.98,
-            epsilon=1e-9,
-            global_clipnorm=settings.clip_norm,
-            gradient_accumulation_steps=settings.accumulate if settings.accumulate > 1 else None,
-            **average,
-        ),
-        ReadyLoss(),
-        weighted_metrics=[ReadyMeanLoss(), ReadyAccuracy(), ReadyPerplexity()],
-        jit_compile="auto" if compiled else False,
-        steps_per_execution=settings.steps_per_execution,
-    )
-    # Left to the first step, the optimizer would make its variables while that is traced, and
-    # TensorFlow would trace it a second time.
-    network.optimizer.build(network.trainable_variables)
+    optimizer = make_adam(settings, rate, beta_2=0.98, epsilon=1e-9)
+    metrics = [ReadyMeanLoss(), ReadyAccuracy(), ReadyPerplexity()]
+    compile_network(network, settings, optimizer, ReadyLoss(), metrics)
     return network

@@ -2,11 +2,10 @@
 
 import itertools
 
-import tensorflow as tf
-
 from keras_transformer.data import TokenRows
 from keras_transformer.data.pretraining import PretrainingBatches
 from keras_transformer.models import Bert, MaskedLanguageModel
+from keras_transformer.tasks.compiling import compile_network, make_adam
 from keras_transformer.tasks.document_corpus import load_documents
 from keras_transformer.tasks.examples import of_all_lengths
 from keras_transformer.tasks.job import run_job
@@ -15,7 +14,6 @@ from keras_transformer.tasks.pretrain_settings import PretrainSettings
 from keras_transformer.text import Tokenizer, load_tokenizers, tokenizer_files
 from keras_transformer.text.learn_word_pieces import learn_word_pieces
 from keras_transformer.training import (
-    Adam,
     InverseSquareRoot,
     ReadyAccuracy,
     ReadyLoss,
@@ -24,11 +22,8 @@ from keras_transformer.training import (
     TokenAccuracy,
 )
 from keras_transformer.training.pretraining_network import pretraining_network
-from keras_transformer.training.strategies import is_tpu
 
 DEFAULT_VOCAB_SIZE = 8000
-# What does not shrink: weight decay is for matrices.
-NOT_DECAYED = ["bias", "gamma", "beta"]
 
 
 def pretrain(out, **options):
@@ -109,26 +104,14 @@ class PretrainingTask:
 
     def make_network(self, model, settings, parts, batches):
         """The model as it is trained, compiled."""
-        strategy = tf.distribute.get_strategy()
-        on_gpu = bool(tf.config.list_physical_devices("GPU"))
         network = pretraining_network(model, parts)
-        optimizer = Adam(
-            InverseSquareRoot(
-                settings.learning_rate,
-                settings.warmup_steps,
-                settings.max_steps,
-                settings.cool_down,
-            ),
-            beta_1=0.9,
-            beta_2=0.999,
-            epsilon=1e-6,
-            weight_decay=settings.weight_decay or None,
-            global_clipnorm=settings.clip_norm,
-            gradient_accumulation_steps=settings.accumulate if settings.accumulate > 1 else None,
-            **({} if settings.ema is None else {"use_ema": True, "ema_momentum": settings.ema}),
+        rate = InverseSquareRoot(
+            settings.learning_rate,
+            settings.warmup_steps,
+            settings.max_steps,
+            settings.cool_down,
         )
-        if settings.weight_decay:
-            optimizer.exclude_from_weight_decay(var_names=NOT_DECAYED)
+        optimizer = make_adam(settings, rate, 0.999, 1e-6, settings.weight_decay)
         losses = {"masked": ReadyLoss()}
         if settings.next_sentence:
             losses["next"] = SmoothedCrossentropy(0.0)
@@ -136,15 +119,7 @@ class PretrainingTask:
         else:  # Keras names metrics after their output only if there are several
             named = [ReadyAccuracy("masked_accuracy"), ReadyPerplexity("masked_perplexity")]
             metrics = {"masked": named}
-        alone = on_gpu and strategy.num_replicas_in_sync == 1 and not is_tpu(strategy)
-        network.compile(
-            optimizer,
-            losses,
-            weighted_metrics=metrics,
-            jit_compile="auto" if alone else False,
-            steps_per_execution=settings.steps_per_execution,
-        )
-        network.optimizer.build(network.trainable_variables)
+        compile_network(network, settings, optimizer, losses, metrics)
         return network
 
     def describe_model(self, settings):

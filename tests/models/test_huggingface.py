@@ -58,7 +58,7 @@ def assert_close(found, wanted, real=slice(None)):
     np.testing.assert_allclose(np.array(found)[real], wanted.numpy()[real], atol=1e-5)
 
 
-def check(kind, model, theirs):
+def assert_same_numbers(kind, model, theirs):
     wanted, real = expected(theirs), IDS != 0
     found = model(ROWS)
     if kind == "BertModel":
@@ -80,19 +80,19 @@ def test_their_weights_give_their_numbers_and_ours_go_back(kind, tmp_path):
     ours, options = KINDS[kind]
     theirs = reference(kind, tmp_path / "theirs", **options)
     model = ours.from_huggingface(tmp_path / "theirs")
-    check(kind, model, theirs)
+    assert_same_numbers(kind, model, theirs)
     model.to_huggingface(tmp_path / "ours")
     again = getattr(transformers, kind).from_pretrained(
         tmp_path / "ours", attn_implementation="eager", **options
     )
-    check(kind, model, again.eval())
+    assert_same_numbers(kind, model, again.eval())
 
 
 @pytest.mark.parametrize("activation", ["gelu_new", "relu"])
 def test_other_activations_are_theirs(activation, tmp_path):
     theirs = reference("BertModel", tmp_path, hidden_act=activation)
     model = Bert.from_huggingface(tmp_path)
-    check("BertModel", model, theirs)
+    assert_same_numbers("BertModel", model, theirs)
     model.to_huggingface(tmp_path / "ours")
     assert json.loads((tmp_path / "ours" / "config.json").read_text())["hidden_act"] == activation
 
