@@ -8,13 +8,14 @@ from keras_transformer.layers.arguments import check_choice, check_positive
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.serialization import register
 from keras_transformer.models.bert import INITIALIZER_RANGE, INPUTS, Bert
-from keras_transformer.models.bert_weights import ENCODER_PREFIX, dense
-from keras_transformer.models.huggingface import (
+from keras_transformer.models.bert_weights import (
+    ENCODER_PREFIX,
     bert_arguments,
-    read_folder,
-    set_weights,
-    write_folder,
+    bert_config,
+    dense,
+    set_bert_weights,
 )
+from keras_transformer.models.huggingface import read_folder, write_folder
 
 POOLINGS = ("first", "mean")
 
@@ -57,7 +58,7 @@ class BertWithHead(keras.Model):
         has_pooler = any(name.endswith("pooler.dense.weight") for name in tensors)
         bert = Bert(**{**bert_arguments(config, folder), "pooler": has_pooler, **changes})
         model = cls(bert, **cls.head_arguments(tensors, folder))
-        set_weights(model.huggingface_tensors(), tensors, folder, ENCODER_PREFIX, skip_unknown)
+        set_bert_weights(model.huggingface_tensors(), tensors, folder, skip_unknown)
         return model
 
     @classmethod
@@ -66,7 +67,7 @@ class BertWithHead(keras.Model):
         return {}
 
     def head_tensors(self):
-        """The weights of the head, as `bert_weights.Tensor`s."""
+        """The weights of the head, as `huggingface.Tensor`s."""
         return []
 
     def huggingface_tensors(self, prefix=""):
@@ -81,14 +82,8 @@ class BertWithHead(keras.Model):
             files: what else to write, a dict from names to bytes.
             more: what else to say in `config.json`, such as the names of labels.
         """
-        write_folder(
-            folder,
-            self.bert.arguments,
-            self.huggingface_tensors(ENCODER_PREFIX),
-            self.architecture,
-            files,
-            more,
-        )
+        config = bert_config(self.bert.arguments, self.architecture, more)
+        write_folder(folder, config, self.huggingface_tensors(ENCODER_PREFIX), files)
 
 
 @register
@@ -136,7 +131,7 @@ class Classifier(BertWithHead):
         return {"num_labels": len(of_head(tensors, "classifier.weight", folder))}
 
     def head_tensors(self):
-        """The weights of the head, as `bert_weights.Tensor`s."""
+        """The weights of the head, as `huggingface.Tensor`s."""
         if self.pooling != "first":
             raise ValueError('Hugging Face\'s layout has no classifier with `pooling="mean"`')
         return dense("classifier", self.classify)
@@ -171,7 +166,7 @@ class Tagger(BertWithHead):
         return {"num_labels": len(of_head(tensors, "classifier.weight", folder))}
 
     def head_tensors(self):
-        """The weights of the head, as `bert_weights.Tensor`s."""
+        """The weights of the head, as `huggingface.Tensor`s."""
         return dense("classifier", self.classify)
 
 
@@ -201,7 +196,7 @@ class SpanFinder(BertWithHead):
         return {}
 
     def head_tensors(self):
-        """The weights of the head, as `bert_weights.Tensor`s."""
+        """The weights of the head, as `huggingface.Tensor`s."""
         return dense("qa_outputs", self.ends)
 
 

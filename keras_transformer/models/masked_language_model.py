@@ -7,7 +7,8 @@ from keras_transformer.layers import Norm
 from keras_transformer.layers.activations import ACTIVATIONS
 from keras_transformer.layers.serialization import register
 from keras_transformer.models.bert_heads import BertWithHead, head_layer
-from keras_transformer.models.bert_weights import ENCODER_PREFIX, Tensor, dense, norm
+from keras_transformer.models.bert_weights import ENCODER_PREFIX, dense, norm
+from keras_transformer.models.huggingface import Tensor
 
 
 @register
@@ -67,7 +68,7 @@ class MaskedLanguageModel(BertWithHead):
         return {"next_sentence": pooler and "cls.seq_relationship.weight" in tensors}
 
     def head_tensors(self):
-        """The weights of the head, as `bert_weights.Tensor`s."""
+        """The weights of the head, as `huggingface.Tensor`s."""
         follows = dense("cls.seq_relationship", self.follows) if self.follows else []
         return [
             *dense("cls.predictions.transform.dense", self.transform),
