@@ -22,6 +22,7 @@ class MaskedLanguageModel(BertWithHead):
         bert: the `Bert`.
         next_sentence: whether to guess that, too; needs a pooler.
 
+    >>> from keras_transformer.models.bert import Bert
     >>> model = MaskedLanguageModel(Bert.from_size("tiny", vocab_size=100))
     >>> ids = ops.ones((2, 5), "int32")
     >>> ops.shape(model({"token_ids": ids, "segment_ids": ops.zeros_like(ids)}))
