@@ -9,10 +9,10 @@ from keras_transformer.data.epochs import Epochs
 class TextBlocks(Epochs):
     """Batches of blocks of a text, each with the same blocks one token ahead as labels.
 
-    The input is `token_ids` (B, T). Every epoch cuts the text at other places, and goes through all
-    of it but for an end that is shorter than a block; unless nothing is shuffled: then blocks come
-    one after the other, and the shorter end is the last one, filled up with zeros that do not
-    count. Weights are 1 / N for the batch's N labels that do.
+    The input is `token_ids` (B, T). Every epoch cuts the text at other places, and leaves out less
+    than two blocks at its ends. If nothing is shuffled, blocks come one after the other, and the
+    last one, filled up with zeros that do not count, reaches the end. Weights are 1 / N for the
+    batch's N labels that count.
 
     Args:
         tokens: a `TokenFile`.
@@ -24,7 +24,7 @@ class TextBlocks(Epochs):
     Attributes:
         shapes: (1, 1), T.
         batch_sizes: (1,), B.
-        steps: batches an epoch, at most; the cut may leave one less.
+        steps: batches an epoch.
         tokens: labels an epoch.
         padding: the share of an epoch's positions that are filled up.
         dropped: empty; nothing is left out.
@@ -51,26 +51,24 @@ class TextBlocks(Epochs):
                 "A batch must have room for a block. Received: "
                 f"batch_tokens={batch_tokens}, max_length={length}"
             )
-        blocks = (len(tokens) - 1) // length if shuffle else -(-(len(tokens) - 1) // length)
+        labels = len(tokens) - 1
+        # Shuffled, there is one block less than fits, so that the first one may begin anywhere.
+        blocks = max(labels // length - 1, 1) if shuffle else -(-labels // length)
         size = min(batch_tokens // length, blocks)
+        self.blocks = blocks
         self.batch_sizes, self.shapes = np.array([size]), np.array([[length]])
         self.steps = -(-blocks // size)
-        self.tokens = blocks * length if shuffle else len(tokens) - 1
+        self.tokens = blocks * length if shuffle else labels
         self.padding = 1 - self.tokens / (self.steps * size * length)
         self.dropped = {}
 
     def plan(self, epoch):
         """The batches of an epoch in their order, as the places where blocks begin."""
-        draw = np.random.default_rng((self.seed, epoch))
-        labels = len(self.ids) - 1
-        # Cut anywhere, so that over time every token is seen after every stretch of the text.
-        first = (
-            int(draw.integers(min(self.length, labels - self.length + 1))) if self.shuffle else 0
-        )
-        end = labels - self.length + 1 if self.shuffle else labels
-        starts = np.arange(first, end, self.length)
+        starts = self.length * np.arange(self.blocks)
         if self.shuffle:
-            starts = draw.permutation(starts)
+            draw = np.random.default_rng((self.seed, epoch))
+            room = len(self.ids) - self.blocks * self.length
+            starts = draw.integers(min(room, self.length)) + draw.permutation(starts)
         size = int(self.batch_sizes[0])
         return [(starts[i : i + size],) for i in range(0, len(starts), size)]
 
