@@ -68,7 +68,7 @@ class TextBlocks(Epochs):
         if self.shuffle:
             draw = np.random.default_rng((self.seed, epoch))
             room = len(self.ids) - self.blocks * self.length
-            starts = draw.integers(min(room, self.length)) + draw.permutation(starts)
+            starts = draw.integers(room) + draw.permutation(starts)
         size = int(self.batch_sizes[0])
         return [(starts[i : i + size],) for i in range(0, len(starts), size)]
 
