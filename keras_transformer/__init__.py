@@ -16,7 +16,7 @@ from keras_transformer.layers import (
     padding_mask,
     segment_mask,
 )
-from keras_transformer.models import Bert, Transformer, attention_model, hidden_states_model
+from keras_transformer.models import Bert, Gpt, Transformer, attention_model, hidden_states_model
 from keras_transformer.version import __version__
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "DecoderBlock",
     "EncoderBlock",
     "FeedForward",
+    "Gpt",
     "MultiHeadCrossAttention",
     "MultiHeadSelfAttention",
     "Norm",

@@ -14,6 +14,7 @@ OPTIONS = {
     "norm": ("layer", "rms"),
     "attention_positions": (None, "rotary", "alibi", "relative"),
     "num_kv_heads": (4, 2, 1),
+    "head_dim": (None, 4),
     "feed_forward": ("relu", "swiglu"),
 }
 

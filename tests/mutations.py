@@ -16,6 +16,7 @@ from pathlib import Path
 import mutations_of_bert
 import mutations_of_decoding
 import mutations_of_export
+import mutations_of_gpt
 import mutations_of_layers
 import mutations_of_scale
 import mutations_of_translation
@@ -28,6 +29,7 @@ PARTS = (
     mutations_of_export,
     mutations_of_scale,
     mutations_of_bert,
+    mutations_of_gpt,
 )
 MUTATIONS = [mutation for part in PARTS for mutation in part.MUTATIONS]
 

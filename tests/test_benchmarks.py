@@ -3,11 +3,12 @@
 import json
 import os
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks import decode_speed, layer_speed, sentence_profile
+from benchmarks import decode_speed, layer_speed, sentence_profile, spam
 from benchmarks.contest import Contestant, compete
 from benchmarks.report import ratio, spread, verdict, write_json
 from benchmarks.scaling import bend, exponents
@@ -145,3 +146,10 @@ def test_rows_of_steps_are_those_of_the_batch_that_goes_on():
         "ours": 64 + 64 + 32 + 8 + 8,
         "nobody leaves": 5 * 64,
     }
+
+
+def test_a_benchmark_of_spam_writes_code_that_calls_what_it_should():
+    called = []
+    code = spam.call("finetune", Path("a b"), "o'ut", data="x{}.tsv", seed=3, fresh=False)
+    eval(code, {"finetune": lambda *paths, **options: called.append((paths, options))})
+    assert called == [(("a b", "o'ut"), {"data": "x{}.tsv", "seed": 3, "fresh": False})]

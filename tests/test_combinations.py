@@ -11,5 +11,5 @@ def test_the_chosen_combinations_cover_every_pair_of_options():
 
 
 def test_the_chosen_combinations_are_few():
-    assert len(full_product(OPTIONS)) == 96
+    assert len(full_product(OPTIONS)) == 192
     assert len(pairwise(OPTIONS)) <= 15

@@ -1,6 +1,7 @@
 """Trains as the JSON says; keeps the weights that this process ends with, whichever worker it is.
 
 python tests/train_script.py OUT '{"data": ..., "strategy": ...}'
+python tests/train_script.py OUT '{"what": "pretrain", "text": ...}'
 """
 
 import json
@@ -9,7 +10,8 @@ import sys
 
 import numpy as np
 
-from keras_transformer.tasks import job, train
+from keras_transformer import tasks
+from keras_transformer.tasks import job
 
 fit = job.fit
 
@@ -21,4 +23,5 @@ def fit_and_keep(of_job, model, *rest):
 
 
 job.fit = fit_and_keep
-train(sys.argv[1], **json.loads(sys.argv[2]))
+settings = json.loads(sys.argv[2])
+getattr(tasks, settings.pop("what", "train"))(sys.argv[1], **settings)

@@ -16,6 +16,8 @@ def self_attention(block, causal):
         attention_positions=block.attention_positions,
         dropout=attention_dropout(block),
         use_bias=block.use_bias,
+        head_dim=block.head_dim,
+        rotary_base=block.rotary_base,
         dtype=block.dtype_policy,
         name="self_attention",
     )
@@ -29,6 +31,7 @@ def cross_attention(block):
         num_kv_heads=block.num_kv_heads,
         dropout=attention_dropout(block),
         use_bias=block.use_bias,
+        head_dim=block.head_dim,
         dtype=block.dtype_policy,
         name="cross_attention",
     )

@@ -24,6 +24,7 @@ class MultiHeadCrossAttention(keras.layers.Layer):
             `num_heads` unless given.
         dropout: rate applied to the attention weights.
         use_bias: whether the projections have biases.
+        head_dim: K, if it is not D / H.
 
     Call arguments:
         x: (B, T, D).
@@ -42,14 +43,25 @@ class MultiHeadCrossAttention(keras.layers.Layer):
     (2, 3, 8)
     """
 
-    def __init__(self, dim, num_heads, num_kv_heads=None, dropout=0.0, use_bias=True, **kwargs):
+    def __init__(
+        self,
+        dim,
+        num_heads,
+        num_kv_heads=None,
+        dropout=0.0,
+        use_bias=True,
+        head_dim=None,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
         dtype = self.dtype_policy
         self.heads = Heads(
-            dim, num_heads, num_kv_heads, dropout, use_bias, dtype=dtype, name="heads"
+            dim, num_heads, num_kv_heads, dropout, use_bias, head_dim, dtype=dtype, name="heads"
         )
         remember(self, locals())
-        self.query = keras.layers.Dense(dim, use_bias=use_bias, dtype=dtype, name="query")
+        self.query = keras.layers.Dense(
+            num_heads * self.heads.head_dim, use_bias=use_bias, dtype=dtype, name="query"
+        )
         self.kv = keras.layers.Dense(
             2 * self.heads.num_kv_heads * self.heads.head_dim,
             use_bias=use_bias,
@@ -127,11 +139,12 @@ class MultiHeadCrossAttention(keras.layers.Layer):
         if x.shape[1] != 1:
             output, _ = self.heads.attend(self.project(x), keys, values, mask)
             return output
-        rows, _, width = ops.shape(x)
-        together = (ops.shape(keys)[0], rows // ops.shape(keys)[0], width)
-        queries = self.heads.split(ops.reshape(project(self.query, x), together))
+        rows, sentences = ops.shape(x)[0], ops.shape(keys)[0]
+        queries = project(self.query, x)
+        together = (sentences, rows // sentences, queries.shape[-1])
+        queries = self.heads.split(ops.reshape(queries, together))
         output, _ = self.heads.attend(queries, keys, values, mask)
-        return ops.reshape(output, (rows, 1, width))
+        return ops.reshape(output, (rows, 1, self.dim))
 
     def compute_output_shape(self, x_shape, memory_shape):
         return x_shape

@@ -3,6 +3,7 @@
 import keras
 
 from keras_transformer.layers import block_parts, recording
+from keras_transformer.layers.rotary import BASE
 from keras_transformer.layers.serialization import remember, serializable
 
 
@@ -31,6 +32,8 @@ class DecoderBlock(keras.layers.Layer):
         cross_attention: whether there is a memory to look at.
         inner_dropout: rate, on attention weights and inner activations; `dropout` unless given.
         attention_dropout: rate on attention weights alone; `inner_dropout` unless given.
+        head_dim: K, the width of a head, if it is not D / H.
+        rotary_base: see `rotary.rotate`.
 
     Call arguments:
         x: (B, T, D).
@@ -70,6 +73,8 @@ class DecoderBlock(keras.layers.Layer):
         cross_attention=True,
         inner_dropout=None,
         attention_dropout=None,
+        head_dim=None,
+        rotary_base=BASE,
         **kwargs,
     ):
         super().__init__(**kwargs)

@@ -3,6 +3,7 @@
 import keras
 
 from keras_transformer.layers import block_parts, recording
+from keras_transformer.layers.rotary import BASE
 from keras_transformer.layers.serialization import remember, serializable
 
 
@@ -30,6 +31,8 @@ class EncoderBlock(keras.layers.Layer):
         stochastic_depth: rate at which a sample skips a branch in training.
         inner_dropout: rate, on attention weights and inner activations; `dropout` unless given.
         attention_dropout: rate on attention weights alone; `inner_dropout` unless given.
+        head_dim: K, the width of a head, if it is not D / H.
+        rotary_base: see `rotary.rotate`.
 
     Call arguments:
         x: (B, T, D).
@@ -62,6 +65,8 @@ class EncoderBlock(keras.layers.Layer):
         stochastic_depth=0.0,
         inner_dropout=None,
         attention_dropout=None,
+        head_dim=None,
+        rotary_base=BASE,
         **kwargs,
     ):
         super().__init__(**kwargs)

@@ -26,21 +26,33 @@ class Heads(keras.layers.Layer):
 
     Args:
         dim: D, the width of the output.
-        num_heads: H, of width K = D / H.
+        num_heads: H, of width K = D / H unless it is given.
         num_kv_heads: how many heads keys and values have; `num_heads` unless given.
         dropout: rate applied to the attention weights.
         use_bias: whether the output projection has a bias.
+        head_dim: K, if it is not D / H.
     """
 
-    def __init__(self, dim, num_heads, num_kv_heads=None, dropout=0.0, use_bias=True, **kwargs):
+    def __init__(
+        self,
+        dim,
+        num_heads,
+        num_kv_heads=None,
+        dropout=0.0,
+        use_bias=True,
+        head_dim=None,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
         num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
         check_positive(dim=dim, num_heads=num_heads, num_kv_heads=num_kv_heads)
-        check_multiple(dim=dim, num_heads=num_heads)
+        if head_dim is None:
+            check_multiple(dim=dim, num_heads=num_heads)
+            head_dim = dim // num_heads
+        check_positive(head_dim=head_dim)
         check_multiple(num_heads=num_heads, num_kv_heads=num_kv_heads)
         check_rate(dropout=dropout)
         remember(self, locals())
-        self.head_dim = dim // num_heads
         self.weight_dropout = Dropout(dropout, dtype=self.dtype_policy)
         self.merge = keras.layers.Dense(
             dim, use_bias=use_bias, dtype=self.dtype_policy, name="merge"
@@ -48,7 +60,7 @@ class Heads(keras.layers.Layer):
 
     def build(self, input_shape=None):
         """Creates W^O, whatever the lengths."""
-        self.merge.build((None, None, self.dim))
+        self.merge.build((None, None, self.num_heads * self.head_dim))
 
     def split(self, x):
         """(B, T, n K) -> (B, n, T, K), for any number of heads n."""
@@ -84,7 +96,7 @@ class Heads(keras.layers.Layer):
         batch, _, length, _ = ops.shape(heads)
         if heads.shape[2] != 1:
             heads = ops.transpose(heads, (0, 2, 1, 3))
-        merged = ops.reshape(heads, (batch, length, self.dim))
+        merged = ops.reshape(heads, (batch, length, self.num_heads * self.head_dim))
         return project(self.merge, merged), scores
 
     def _attend_by_hand(self, queries, keys, values, mask, bias):

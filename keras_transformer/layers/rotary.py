@@ -2,11 +2,11 @@
 
 from keras import ops
 
-LONGEST_WAVE = 10_000
+BASE = 10_000
 
 
-def rotate(x, positions):
-    """Turns each pair of features by `position * LONGEST_WAVE^(-2 i / K)`, Su et al. 2021.
+def rotate(x, positions, base=BASE):
+    """Turns each pair of features by `position * base^(-2 i / K)`, Su et al. 2021.
 
     The dot product of a turned query and a turned key depends on the distance of their positions
     and not on the positions themselves. Feature i is paired with feature i + K / 2, as in GPT-NeoX
@@ -15,12 +15,13 @@ def rotate(x, positions):
     Args:
         x: (B, H, T, K), K even.
         positions: (T,) or (B, T), integers.
+        base: how long the longest wave is; models for long texts have a larger one.
 
     Returns:
         (B, H, T, K).
     """
     half = x.shape[-1] // 2
-    frequencies = ops.power(float(LONGEST_WAVE), -ops.arange(half, dtype="float32") / half)
+    frequencies = ops.power(float(base), -ops.arange(half, dtype="float32") / half)
     angles = ops.expand_dims(ops.cast(positions, "float32"), -1) * frequencies  # (T, K/2)
     angles = ops.expand_dims(angles, -3)  # (1, T, K/2) or (B, 1, T, K/2): the same in every head
     cos, sin = ops.cast(ops.cos(angles), x.dtype), ops.cast(ops.sin(angles), x.dtype)

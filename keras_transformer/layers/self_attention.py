@@ -9,7 +9,7 @@ from keras_transformer.layers.heads import Heads
 from keras_transformer.layers.position_bias import AlibiBias, RelativePositionBias
 from keras_transformer.layers.positions import positions_from
 from keras_transformer.layers.projection import project
-from keras_transformer.layers.rotary import rotate
+from keras_transformer.layers.rotary import BASE, rotate
 from keras_transformer.layers.serialization import remember, serializable
 
 
@@ -30,6 +30,8 @@ class MultiHeadSelfAttention(keras.layers.Layer):
             (T5), or None when the embedding tells it.
         dropout: rate applied to the attention weights.
         use_bias: whether the projections have biases.
+        head_dim: K, if it is not D / H.
+        rotary_base: see `rotary.rotate`.
 
     Call arguments:
         x: (B, T, D).
@@ -54,22 +56,24 @@ class MultiHeadSelfAttention(keras.layers.Layer):
         attention_positions=None,
         dropout=0.0,
         use_bias=True,
+        head_dim=None,
+        rotary_base=BASE,
         **kwargs,
     ):
         super().__init__(**kwargs)
         check_choice((None, "rotary", "alibi", "relative"), attention_positions=attention_positions)
         dtype = self.dtype_policy
         self.heads = Heads(
-            dim, num_heads, num_kv_heads, dropout, use_bias, dtype=dtype, name="heads"
+            dim, num_heads, num_kv_heads, dropout, use_bias, head_dim, dtype=dtype, name="heads"
         )
         if attention_positions == "rotary" and self.heads.head_dim % 2:
             raise ValueError(
-                "Rotary positions turn pairs of features: `dim / num_heads` must be even. "
-                f"Received: dim={dim}, num_heads={num_heads}"
+                "Rotary positions turn pairs of features: `dim / num_heads`, or `head_dim`, must "
+                f"be even. Received: dim={dim}, num_heads={num_heads}, head_dim={head_dim}"
             )
         remember(self, locals())
         self.qkv = keras.layers.Dense(
-            dim + 2 * self.heads.num_kv_heads * self.heads.head_dim,
+            (num_heads + 2 * self.heads.num_kv_heads) * self.heads.head_dim,
             use_bias=use_bias,
             dtype=dtype,
             name="qkv",
@@ -103,7 +107,8 @@ class MultiHeadSelfAttention(keras.layers.Layer):
         heads = self.heads.split(project(self.qkv, x))  # (B, H + 2 H_kv, T, K)
         queries, keys, values = ops.split(heads, (first_key, first_value), axis=1)
         if self.attention_positions == "rotary":
-            queries, keys = rotate(queries, positions), rotate(keys, positions)
+            queries = rotate(queries, positions, self.rotary_base)
+            keys = rotate(keys, positions, self.rotary_base)
         return queries, keys, values
 
     def call(

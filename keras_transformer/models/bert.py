@@ -12,13 +12,13 @@ from keras_transformer.layers.activations import ACTIVATIONS
 from keras_transformer.layers.arguments import check_choice, check_positive
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.serialization import register
-from keras_transformer.models.bert_weights import ENCODER_PREFIX, bert_tensors
-from keras_transformer.models.huggingface import (
+from keras_transformer.models.bert_weights import (
     bert_arguments,
-    read_folder,
-    set_weights,
-    write_folder,
+    bert_config,
+    bert_tensors,
+    set_bert_weights,
 )
+from keras_transformer.models.huggingface import read_folder, write_folder
 
 SIZES = {
     # Turc et al. 2019; then the two of Devlin et al. 2019.
@@ -159,7 +159,7 @@ class Bert(keras.Model):
         config, tensors = read_folder(folder)
         has_pooler = any(name.endswith("pooler.dense.weight") for name in tensors)
         model = cls(**{**bert_arguments(config, folder), "pooler": has_pooler, **changes})
-        set_weights(model.huggingface_tensors(), tensors, folder, ENCODER_PREFIX, skip_unknown)
+        set_bert_weights(model.huggingface_tensors(), tensors, folder, skip_unknown)
         return model
 
     def to_huggingface(self, folder, files=None):
@@ -169,7 +169,8 @@ class Bert(keras.Model):
             folder: where to; it is made if it does not exist.
             files: what else to write, a dict from names to bytes: `WordPieceTokenizer.files()`.
         """
-        write_folder(folder, self.arguments, self.huggingface_tensors(), "BertModel", files)
+        config = bert_config(self.arguments, "BertModel")
+        write_folder(folder, config, self.huggingface_tensors(), files)
 
     def huggingface_tensors(self, prefix=""):
         """The names of the weights in Hugging Face's files, see `bert_weights`."""

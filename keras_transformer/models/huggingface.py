@@ -1,29 +1,17 @@
 """Folders of published models: `config.json` and `model.safetensors`; never a pickle."""
 
+import itertools
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from keras_transformer.files import write_whole
-from keras_transformer.models.bert_weights import HEADS, NOT_WEIGHTS
 
-CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "vocab.txt"
-# Ours by theirs.
-ARGUMENTS = {
-    "vocab_size": "vocab_size",
-    "dim": "hidden_size",
-    "num_heads": "num_attention_heads",
-    "ffn_dim": "intermediate_size",
-    "num_layers": "num_hidden_layers",
-    "max_length": "max_position_embeddings",
-}
-OPTIONAL = {
-    "dropout": ("hidden_dropout_prob", 0.1),
-    "attention_dropout": ("attention_probs_dropout_prob", 0.1),
-    "num_segments": ("type_vocab_size", 2),
-    "norm_epsilon": ("layer_norm_eps", 1e-12),
-}
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
+SHARDS = f"{WEIGHTS}.index.json"  # which file each tensor of a large model is in
+# Their names of activations, and ours.
 ACTIVATIONS = {
     "gelu": "gelu",
     "relu": "relu",
@@ -33,6 +21,40 @@ ACTIVATIONS = {
     "gelu_pytorch_tanh": "gelu_tanh",
 }
 SHOWN = 20  # names of tensors in a message
+
+
+class Tensor(NamedTuple):
+    """One weight, and where a file has it.
+
+    Attributes:
+        names: of the tensors in the file: one, or several that stand side by side in ours.
+        variable: ours.
+        turned: whether rows and columns are the other way round.
+        widths: of several that are not equally wide, how wide each is.
+    """
+
+    names: tuple
+    variable: object
+    turned: bool = False
+    widths: tuple | None = None
+
+    def split(self, value):
+        """The tensors of the file, in the order of their names, from an array that is ours."""
+        parts = np.split(value, self.edges(), axis=-1)
+        return [np.ascontiguousarray(part.T if self.turned else part) for part in parts]
+
+    def shapes(self):
+        """The shapes that they should have."""
+        *rows, width = self.variable.shape
+        edges = [0, *self.edges(), width]
+        shapes = [(*rows, end - start) for start, end in itertools.pairwise(edges)]
+        return [shape[::-1] if self.turned else shape for shape in shapes]
+
+    def edges(self):
+        """Where one ends and the next begins."""
+        width = self.variable.shape[-1]
+        widths = self.widths or (width // len(self.names),) * len(self.names)
+        return list(itertools.accumulate(widths))[:-1]
 
 
 def read_folder(folder):
@@ -46,16 +68,30 @@ def read_folder(folder):
         raise ValueError(f"{folder} has no {CONFIG}: it is not the folder of a model") from None
     except ValueError:
         raise ValueError(f"{folder / CONFIG} is damaged") from None
-    if not (folder / WEIGHTS).exists():
-        pickles = [path.name for path in folder.glob("*.bin")]
-        hint = (
-            f"; {pickles[0]} is a pickle, which may run any code: convert it to {WEIGHTS} where "
-            "you trust it"
-            if pickles
-            else ""
-        )
-        raise ValueError(f"{folder} has no {WEIGHTS}{hint}")
-    return config, read_tensors(folder / WEIGHTS)
+    return config, read_weights(folder)
+
+
+def read_weights(folder):
+    """The tensors of a folder, which are in one file or in several."""
+    if (folder / WEIGHTS).exists():
+        return read_tensors(folder / WEIGHTS)
+    if (folder / SHARDS).exists():
+        try:
+            names = sorted(set(json.loads((folder / SHARDS).read_text())["weight_map"].values()))
+        except (ValueError, KeyError, AttributeError):
+            raise ValueError(f"{folder / SHARDS} is damaged") from None
+        missing = [name for name in names if not (folder / name).exists()]
+        if missing:
+            raise ValueError(f"{folder} lacks {listed(missing)}, which its {SHARDS} names")
+        return {key: x for name in names for key, x in read_tensors(folder / name).items()}
+    pickles = [path.name for path in folder.glob("*.bin")]
+    hint = (
+        f"; {pickles[0]} is a pickle, which may run any code: convert it to {WEIGHTS} where "
+        "you trust it"
+        if pickles
+        else ""
+    )
+    raise ValueError(f"{folder} has no {WEIGHTS}{hint}")
 
 
 def read_tensors(path):
@@ -80,61 +116,53 @@ def current_name(name):
     return name
 
 
-def bert_arguments(config, folder):
-    """Arguments of `Bert` from a configuration."""
-    kind = config.get("model_type", "bert")
-    if kind != "bert":
-        raise ValueError(f"{folder} holds a model of type {kind}, a bert is needed")
-    missing = [theirs for theirs in ARGUMENTS.values() if theirs not in config]
+def check_config(config, folder, kind, needed):
+    """Raises an error unless a configuration is of that kind of model and says what is needed."""
+    found = config.get("model_type", kind)
+    if found != kind:
+        raise ValueError(f"{folder} holds a model of type {found}, a {kind} is needed")
+    missing = [name for name in needed if name not in config]
     if missing:
         raise ValueError(f"{Path(folder) / CONFIG} does not say {', '.join(missing)}")
-    positions = config.get("position_embedding_type") or "absolute"
-    if positions != "absolute":
-        raise ValueError(f"{folder} has {positions} positions; a Bert has absolute ones")
-    activation = config.get("hidden_act", "gelu")
-    if activation not in ACTIVATIONS:
+
+
+def our_activation(config, key, default):
+    """The activation of a configuration, by our name."""
+    theirs = config.get(key, default)
+    if theirs not in ACTIVATIONS:
+        raise ValueError(f"`{key}` must be one of {', '.join(ACTIVATIONS)}. Received: {theirs!r}")
+    return ACTIVATIONS[theirs]
+
+
+def their_activation(ours):
+    """An activation by the name of theirs that is in use today."""
+    names = {ours: theirs for theirs, ours in reversed(ACTIVATIONS.items())}
+    if ours not in names:
         raise ValueError(
-            f"`hidden_act` must be one of {', '.join(ACTIVATIONS)}. Received: {activation!r}"
+            f"Hugging Face's layout has no activation {ours!r}, only {', '.join(names)}"
         )
-    vocabulary = Path(folder) / VOCABULARY
-    if vocabulary.exists():
-        pieces = vocabulary.read_bytes().removesuffix(b"\n").count(b"\n") + 1
-        if pieces > config["vocab_size"]:
-            raise ValueError(
-                f"{vocabulary} has {pieces:,} pieces, and the model has room for "
-                f"{config['vocab_size']:,}"
-            )
-    return {
-        **{ours: config[theirs] for ours, theirs in ARGUMENTS.items()},
-        **{ours: config.get(theirs, default) for ours, (theirs, default) in OPTIONAL.items()},
-        "activation": ACTIVATIONS[activation],
-    }
+    return names[ours]
 
 
-def set_weights(wanted, tensors, folder, prefix, skip_unknown=False):
+def set_weights(wanted, tensors, folder, kind, prefix, is_ignored, skip_unknown=False):
     """Puts tensors of a file into a model.
 
     Args:
-        wanted: the model's weights, a list of `bert_weights.Tensor`, without the prefix.
+        wanted: the model's weights, a list of `Tensor`s, without the prefix.
         tensors: those of the file, by their names.
         folder: where they come from, for messages.
+        kind: what such a model is called, for messages.
         prefix: what names may begin with, or not.
+        is_ignored: a function of a name, without the prefix: whether such a tensor may be there
+            all the same.
         skip_unknown: whether tensors that no model has are left out, not an error.
     """
     tensors = {name.removeprefix(prefix): x for name, x in tensors.items()}
     known = {name for tensor in wanted for name in tensor.names}
-    unknown = [
-        name
-        for name in tensors
-        if name not in known
-        and name not in NOT_WEIGHTS
-        and not name.startswith(HEADS)
-        # A pooler that the model does without.
-        and not name.startswith("pooler.")
-    ]
+    unknown = [name for name in tensors if name not in known and not is_ignored(name)]
     if unknown and not skip_unknown:
         raise ValueError(
-            f"{folder} has {len(unknown)} tensors that a BERT has not: {listed(unknown)}. "
+            f"{folder} has {len(unknown)} tensors that a {kind} has not: {listed(unknown)}. "
             "It is another kind of model; or leave them out, `skip_unknown=True`"
         )
     missing = [name for name in sorted(known) if name not in tensors]
@@ -150,12 +178,8 @@ def set_weights(wanted, tensors, folder, prefix, skip_unknown=False):
 def value_of(tensor, tensors, folder):
     """The array for one of a model's weights."""
     parts = [tensors[name] for name in tensor.names]
-    expected = list(tensor.variable.shape)
-    if tensor.turned:
-        expected = expected[::-1]
-    expected[0 if tensor.turned or len(expected) == 1 else -1] //= len(parts)
-    for name, part in zip(tensor.names, parts, strict=True):
-        if list(part.shape) != expected:
+    for name, part, expected in zip(tensor.names, parts, tensor.shapes(), strict=True):
+        if part.shape != expected:
             raise ValueError(
                 f"{folder}: {name} has the shape {tuple(part.shape)}, and by {CONFIG} it should "
                 f"have {tuple(expected)}"
@@ -165,44 +189,22 @@ def value_of(tensor, tensors, folder):
     return np.concatenate(parts, axis=-1) if len(parts) > 1 else parts[0]
 
 
-def write_folder(folder, arguments, tensors, architecture, files=None, more=None):
+def write_folder(folder, config, tensors, files=None):
     """Writes a model as `read_folder` reads it.
 
     Args:
         folder: where to.
-        arguments: of the `Bert`.
-        tensors: its weights, a list of `bert_weights.Tensor`.
-        architecture: what Hugging Face calls such a model.
+        config: what `config.json` is to say.
+        tensors: the model's weights, a list of `Tensor`s.
         files: what else to write, a dict from names to bytes.
-        more: what else to say in `config.json`.
     """
     import_safetensors()
     from safetensors.numpy import save
 
-    arrays = {}
-    for tensor in tensors:
-        value = np.asarray(tensor.variable)
-        for name, part in zip(
-            tensor.names, np.split(value, len(tensor.names), axis=-1), strict=True
-        ):
-            arrays[name] = np.ascontiguousarray(part.T if tensor.turned else part)
-    names = {ours: theirs for theirs, ours in reversed(ACTIVATIONS.items())}
-    if arguments["activation"] not in names:
-        raise ValueError(
-            f"Hugging Face's layout has no activation {arguments['activation']!r}, only "
-            f"{', '.join(names)}"
-        )
-    if arguments["attention_dropout"] is None:
-        arguments = {**arguments, "attention_dropout": arguments["dropout"]}
-    config = {
-        "model_type": "bert",
-        "architectures": [architecture],
-        **{theirs: arguments[ours] for ours, theirs in ARGUMENTS.items()},
-        **{theirs: arguments[ours] for ours, (theirs, _) in OPTIONAL.items()},
-        "hidden_act": names[arguments["activation"]],
-        "pad_token_id": 0,
-        "position_embedding_type": "absolute",
-        **(more or {}),
+    arrays = {
+        name: part
+        for tensor in tensors
+        for name, part in zip(tensor.names, tensor.split(np.asarray(tensor.variable)), strict=True)
     }
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

@@ -3,54 +3,19 @@
 import os
 import random
 from collections import Counter
-from dataclasses import dataclass, field
 
-from keras_transformer.data import PairFile, describe_dropped, iterate_pairs, phrases, stories
+from keras_transformer.data import PairFile, iterate_pairs, phrases, stories
 from keras_transformer.data.tfds_pairs import PREFIX, TfdsPairs
 from keras_transformer.tasks.settings import PHRASES, STORIES
+from keras_transformer.tasks.two_parts import TwoParts
 
 HELD_BACK_SHARE, HELD_BACK_AT_MOST = 0.02, 1_000
 
 
-@dataclass
-class Corpus:
-    """Pairs to train and validate with, and what was left out of the files.
+class Corpus(TwoParts):
+    """Pairs of sentences, a `PairFile` each."""
 
-    Attributes:
-        train: a `PairFile`.
-        valid: likewise.
-        dropped: what was left out, by name of the part and reason.
-        held_back: how many training pairs were taken for validation.
-    """
-
-    train: PairFile
-    valid: PairFile
-    dropped: dict = field(default_factory=dict)
-    held_back: int = 0
-
-    @property
-    def count(self):
-        """How many pairs there are to train with."""
-        return len(self.train)
-
-    def report(self):
-        """How much there is to learn from, and what was left out, in lines."""
-        kept_back = " kept back from them" if self.held_back else ""
-        yield (
-            f"{len(self.train):,} pairs to train with, {len(self.valid):,}{kept_back} to validate"
-        )
-        for part, dropped in self.dropped.items():
-            if dropped:
-                yield f"Left out of the {part} pairs: {describe_dropped(dropped)}"
-
-    def fingerprints(self):
-        """How many pairs there are, and which, in a few letters."""
-        return {
-            "train_pairs": len(self.train),
-            "train_fingerprint": self.train.fingerprint,
-            "valid_pairs": len(self.valid),
-            "valid_fingerprint": self.valid.fingerprint,
-        }
+    unit = "pairs"
 
 
 def load_corpus(settings):
@@ -68,7 +33,7 @@ def load_corpus(settings):
     if valid != (None, None, None):
         return Corpus(train, read(valid, "validation", "validation"), dropped)
     train, valid = hold_back(train, settings.seed)
-    return Corpus(train, valid, dropped, held_back=len(valid))
+    return Corpus(train, valid, dropped, held_back=True)
 
 
 def load_pairs(data, source, target, skip_bad_lines=False):

@@ -2,66 +2,33 @@
 
 import random
 from collections import Counter
-from dataclasses import dataclass, field
 
-from keras_transformer.data import PairFile, describe_dropped
+from keras_transformer.data import PairFile
 from keras_transformer.data.documents import iterate_documents, iterate_tfds_documents
+from keras_transformer.tasks.two_parts import TwoParts
 
 HELD_BACK_SHARE, HELD_BACK_AT_MOST = 0.05, 1_000
 
 
-@dataclass
-class DocumentCorpus:
-    """Sentences with the numbers of their documents, and what was left out of the files.
+class DocumentCorpus(TwoParts):
+    """Sentences with the numbers of their documents, a `PairFile` each."""
 
-    Attributes:
-        train: a `PairFile` of (number of the document, sentence).
-        valid: likewise.
-        dropped: what was left out, by reason.
-        held_back: whether the documents to validate with were taken from the others.
-    """
-
-    train: PairFile
-    valid: PairFile
-    dropped: Counter = field(default_factory=Counter)
-    held_back: bool = False
-
-    @property
-    def count(self):
-        """How many sentences there are to train with."""
-        return len(self.train)
-
-    def report(self):
-        """How much there is to learn from, and what was left out, in lines."""
-        kept_back = " kept back from them" if self.held_back else ""
-        yield (
-            f"{len(self.train):,} sentences to train with, "
-            f"{len(self.valid):,}{kept_back} to validate"
-        )
-        if self.dropped:
-            yield f"Left out: {describe_dropped(self.dropped)}"
-
-    def fingerprints(self):
-        """How many sentences there are, and which, in a few letters."""
-        return {
-            "train_examples": len(self.train),
-            "train_fingerprint": self.train.fingerprint,
-            "valid_examples": len(self.valid),
-            "valid_fingerprint": self.valid.fingerprint,
-        }
+    unit = "sentences"
 
 
 def load_documents(settings):
     """Reads what the settings name."""
-    dropped = Counter()
+    dropped = {"training": Counter(), "validation": Counter()}
+
+    def read(path, part):
+        return numbered(iterate_documents(path, settings.skip_bad_lines, dropped[part]))
+
     if settings.text is not None:
-        documents = iterate_documents(settings.text, settings.skip_bad_lines, dropped)
+        train = read(settings.text, "training")
     else:
-        documents = iterate_tfds_documents(settings.data, settings.feature)
-    train = numbered(documents)
+        train = numbered(iterate_tfds_documents(settings.data, settings.feature))
     if settings.valid_text is not None:
-        valid = numbered(iterate_documents(settings.valid_text, settings.skip_bad_lines, dropped))
-        return DocumentCorpus(train, valid, dropped)
+        return DocumentCorpus(train, read(settings.valid_text, "validation"), dropped)
     train, valid = hold_back(train, settings.seed)
     return DocumentCorpus(train, valid, dropped, held_back=True)
 

@@ -9,11 +9,11 @@ from keras import ops
 from keras_transformer.client import read_chunks
 from keras_transformer.files import write_whole
 from keras_transformer.models import Bert
-from keras_transformer.tasks.finetune_kinds import word_row
 from keras_transformer.tasks.memory import keep_memory
 from keras_transformer.tasks.predict import Predictor
 from keras_transformer.tasks.pretrained import load_pretrained
 from keras_transformer.tasks.training_settings import check_choice
+from keras_transformer.tasks.words import word_row
 
 
 class Choice(NamedTuple):

@@ -4,7 +4,6 @@ Each kind knows how to read examples, how to make rows of ids of them, which hea
 the head's logits say, and how good that is.
 """
 
-import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +16,9 @@ from keras_transformer.data.tfds_labelled import has_split, is_tfds, read_tfds_l
 from keras_transformer.layers import padding_mask
 from keras_transformer.layers.attention import MASKED_SCORE
 from keras_transformer.models import Classifier, SpanFinder, Tagger
+from keras_transformer.tasks.score_lines import classification_lines, tagging_lines
 from keras_transformer.tasks.scores import answer_scores, classification_scores, tagging_scores
+from keras_transformer.tasks.words import word_pieces, word_places, word_row
 
 
 class Rows(NamedTuple):
@@ -265,50 +266,3 @@ def best_span(text, places, logits):
     if total[first, last] < logits[0].sum():
         return ""
     return " ".join(words[first : last + 1])
-
-
-def word_pieces(tokenizer, words):
-    """The pieces of each word; one that has none, such as a control character, is unknown."""
-    return [pieces or [tokenizer.special.unknown] for pieces in tokenizer.encode(list(words))]
-
-
-def word_row(tokenizer, words, max_length):
-    """A row of words, and where they are, (words, 2), as far as there is room."""
-    pieces = word_pieces(tokenizer, words)
-    row = text_row(tokenizer.special, max_length, [p for word in pieces for p in word])
-    return row.ids, word_places(pieces, 1, len(row.ids) - 1)
-
-
-def word_places(pieces, start, end):
-    """The first and last pieces of words that end before `end`, the first one at `start`."""
-    edges = start + np.cumsum([0, *map(len, pieces)])
-    places = [(first, after - 1) for first, after in itertools.pairwise(edges) if after <= end]
-    return np.array(places, int).reshape(-1, 2)
-
-
-def classification_lines(scores, labels):
-    """Accuracy, a table of the labels, and which were taken for which."""
-    width = max(map(len, [*labels, "label"]))
-    yield f"Accuracy {scores['accuracy']:.2%}, macro F1 {scores['f1']:.4f}"
-    yield f"{'label':{width}}  precision  recall      F1   count"
-    for label, of_label in scores["labels"].items():
-        yield (
-            f"{label:{width}}  {of_label['precision']:9.4f}  {of_label['recall']:6.4f}  "
-            f"{of_label['f1']:6.4f}  {of_label['count']:6,}"
-        )
-    if len(labels) <= 12:
-        column = max(6, *map(len, labels))
-        yield "Right label down, found label across:"
-        yield " " * width + "".join(f"  {label:>{column}}" for label in labels)
-        for label, counts in zip(labels, scores["confusion"], strict=True):
-            yield f"{label:{width}}" + "".join(f"  {count:>{column},}" for count in counts)
-
-
-def tagging_lines(scores):
-    """F1 of all entities, and of each kind."""
-    yield (
-        f"Entities: F1 {scores['f1']:.2%}, precision {scores['precision']:.2%}, "
-        f"recall {scores['recall']:.2%}; tags right {scores['accuracy']:.2%}"
-    )
-    for kind, of_kind in scores["entities"].items():
-        yield f"  {kind:8} F1 {of_kind['f1']:.2%}  ({of_kind['count']:,})"

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from keras_transformer.models import Bert
-from keras_transformer.models.huggingface import bert_arguments
+from keras_transformer.models.bert_weights import bert_arguments
 from keras_transformer.tasks.run_folder import RunFolder
 from keras_transformer.text import WordPieceTokenizer
 

@@ -20,8 +20,9 @@ def check_data(folder, corpus):
     if not found.keys() <= began.keys():
         raise ValueError(f"{folder.path} was begun by an earlier version, and cannot be resumed")
     for part, name in (("train", "training"), ("valid", "validation")):
-        unit = "pairs" if f"{part}_pairs" in found else "examples"
-        keys = (f"{part}_{unit}", f"{part}_fingerprint")
+        number, fingerprint = (key for key in found if key.startswith(f"{part}_"))
+        unit = number.removeprefix(f"{part}_")
+        keys = (number, fingerprint)
         then, now = (tuple(values[key] for key in keys) for values in (began, found))
         if then[0] != now[0]:
             raise ValueError(

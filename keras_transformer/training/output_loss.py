@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from keras_transformer.layers import PositionalEmbedding
-from keras_transformer.models.bert_heads import TiedOutput
+from keras_transformer.models.masked_language_model import TiedOutput
 from keras_transformer.training.loss import label_logits
 from keras_transformer.training.metrics import Perplexity, TokenAccuracy, TokenMetric
 from keras_transformer.training.registration import register

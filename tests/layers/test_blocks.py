@@ -62,6 +62,8 @@ def test_every_argument_reaches_every_part_that_takes_it(kind):
         "attention_positions": "alibi",
         "use_bias": False,
         "stochastic_depth": 0.125,
+        "head_dim": 6,
+        "rotary_base": 500.0,
     }
     config = make_block(kind, **options).get_config()
     assert {name: config[name] for name in options} == options

@@ -19,11 +19,12 @@ def test_the_first_position_is_not_turned_and_a_pair_turns_by_its_angle():
     np.testing.assert_allclose(turned, expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("start", [0, 100])
-def test_it_equals_keras_hubs_rotary_embedding(start):
+@pytest.mark.parametrize(("start", "base"), [(0, 10_000), (100, 10_000), (100, 500_000)])
+def test_it_equals_keras_hubs_rotary_embedding(start, base):
     x = random_heads()
-    reference = keras_hub.layers.RotaryEmbedding(sequence_axis=2)(x, start_index=start)
-    ours = rotate(x, start + np.arange(6))
+    reference = keras_hub.layers.RotaryEmbedding(max_wavelength=base, sequence_axis=2)
+    reference = reference(x, start_index=start)
+    ours = rotate(x, start + np.arange(6), base)
     np.testing.assert_allclose(to_array(ours), to_array(reference), atol=1e-5)
 
 

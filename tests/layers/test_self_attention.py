@@ -246,9 +246,24 @@ def test_a_cache_is_as_small_as_the_key_value_heads():
     }
 
 
+def test_heads_may_be_wider_than_their_share():
+    attention = MultiHeadSelfAttention(8, 3, num_kv_heads=1, head_dim=4)
+    output, scores = attention(random_input(), return_attention_scores=True)
+    assert output.shape == (2, 5, 8)
+    assert scores.shape == (2, 3, 5, 5)
+    assert attention.qkv.kernel.shape == (8, (3 + 2) * 4)
+    assert attention.heads.merge.kernel.shape == (3 * 4, 8)
+    # As in any other attention, scores are divided by the root of a head's width.
+    queries, keys, _ = attention.project(random_input(), np.arange(5))
+    products = to_array(ops.matmul(queries, ops.swapaxes(keys, -1, -2))) / 2
+    weights = np.exp(products) / np.exp(products).sum(axis=-1, keepdims=True)
+    np.testing.assert_allclose(to_array(scores), weights, rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ({"head_dim": 0}, "`head_dim` must be a positive integer. Received: head_dim=0"),
         ({"dim": 10}, "`dim` must be a multiple of `num_heads`. Received: dim=10, num_heads=4"),
         ({"num_kv_heads": 3}, "`num_heads` must be a multiple of `num_kv_heads`. Received: num_h"),
         ({"num_heads": 0}, "`num_heads` must be a positive integer. Received: num_heads=0"),

@@ -61,7 +61,7 @@ def test_a_data_set_of_tfds(tmp_path, monkeypatch):
     make_data_set(tmp_path, line="the {i} dogs. so it is!", features=("text",))
     monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path))
     folder = pretrain(tmp_path / "run", data="tfds:small_pairs/en_to_pt", **QUICK)
-    assert folder.config["data"]["train_examples"] == 2 * 28
+    assert folder.config["data"]["train_sentences"] == 2 * 28
 
 
 @pytest.mark.parametrize(

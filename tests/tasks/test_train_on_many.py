@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from small_bert import SIZE, write_documents
 from small_run import SMALL
 from two_workers import run_workers
 
@@ -96,6 +97,20 @@ def test_a_training_moves_from_one_to_two_to_workers_and_back(alone, pairs_file,
     )
     model = RunFolder(out).load_model()
     assert_close(model.get_weights(), weights_of_worker(alone))
+
+
+@pytest.mark.slow
+def test_a_bert_learns_on_two_devices_what_it_learns_on_one(tmp_path):
+    text = write_documents(tmp_path / "text")
+    options = {"what": "pretrain", "text": str(text), "vocab_size": 120, "max_steps": 4}
+    options |= {**SIZE, "batch_tokens": 192, "warmup_steps": 5, "dropout": 0.0}
+    for strategy in ("one", "mirrored"):
+        run(tmp_path / strategy, strategy=strategy, **options)
+    *_, one = metrics(tmp_path / "one")
+    *_, two = metrics(tmp_path / "mirrored")
+    for name in ("masked_perplexity", "next_accuracy", "val_loss", "val_masked_perplexity"):
+        np.testing.assert_allclose(two[name], one[name], rtol=1e-4, err_msg=name)
+    assert_close(weights_of_worker(tmp_path / "one"), weights_of_worker(tmp_path / "mirrored"))
 
 
 @pytest.mark.slow
