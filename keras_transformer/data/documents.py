@@ -53,6 +53,17 @@ def iterate_documents(path, skip_bad_lines=False, dropped=None):
 def iterate_tfds_documents(name, feature=None, split="train"):
     """The documents of a data set of TensorFlow Datasets, split into lines or else sentences.
 
+    Args and errors as in `iterate_tfds_texts`.
+    """
+    for text in iterate_tfds_texts(name, feature, split):
+        document = split_document(text)
+        if document:
+            yield document
+
+
+def iterate_tfds_texts(name, feature=None, split="train"):
+    """The texts of a data set of TensorFlow Datasets, as they are.
+
     Args:
         name: of the data set, "tfds:imdb_reviews".
         feature: which of its text features; needed if there are several.
@@ -78,9 +89,7 @@ def iterate_tfds_documents(name, feature=None, split="train"):
     try:
         rows = builder.as_dataset(split=split, shuffle_files=False, read_config=options)
         for row in rows.as_numpy_iterator():
-            document = split_document(row[feature].decode(errors="replace"))
-            if document:
-                yield document
+            yield row[feature].decode(errors="replace")
     except (tf.errors.OpError, OSError) as error:
         raise ValueError(
             f"The data set {name} is damaged, or was not downloaded as a whole "

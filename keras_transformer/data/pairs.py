@@ -68,6 +68,12 @@ def read_lines(path):
     Only a line feed, with or without a carriage return, ends a line: Unicode's other separators may
     stand in a sentence, and one file would get more lines than the other.
     """
+    for line in read_whole_lines(path):
+        yield line.removesuffix(b"\n").removesuffix(b"\r")
+
+
+def read_whole_lines(path):
+    """The lines of a file, plain or gzip, as bytes, with their ends."""
     path = Path(path)
     if path.is_dir():
         raise ValueError(f"{path} is a folder, a text file is needed")
@@ -81,8 +87,7 @@ def read_lines(path):
         file = gzip.GzipFile(fileobj=raw) if start == GZIP_MAGIC else raw
         try:
             for number, line in enumerate(file):
-                line = line.removeprefix(BYTE_ORDER_MARK) if number == 0 else line
-                yield line.removesuffix(b"\n").removesuffix(b"\r")
+                yield line.removeprefix(BYTE_ORDER_MARK) if number == 0 else line
         except (EOFError, gzip.BadGzipFile, gzip.zlib.error):
             raise ValueError(f"{path} is a damaged gzip file") from None
 

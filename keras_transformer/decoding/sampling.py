@@ -35,7 +35,25 @@ def sample(
         Ids, (B, max_length), without the start token; and scores, (B,), the logarithm of the
         probability that the model, as it is, gives each sequence.
     """
-    _check(temperature, top_k, top_p)
+    return write_tokens(
+        drawing(noise, temperature, top_k, top_p),
+        step,
+        state,
+        start_ids,
+        max_length,
+        end_id,
+        limits=limits,
+        pad_id=pad_id,
+    )
+
+
+def drawing(noise, temperature=1.0, top_k=None, top_p=None):
+    """A function of logits (B, V) and a position to tokens (B,) and their log-probabilities (B,).
+
+    Args:
+        noise, temperature, top_k, top_p: see `sample`.
+    """
+    check_sampling(temperature, top_k, top_p)
 
     def draw(logits, position):
         size = logits.shape[-1] if top_k is None else min(top_k, logits.shape[-1])
@@ -56,12 +74,11 @@ def sample(
         log_probability = logit - ops.logsumexp(logits, axis=-1, keepdims=True)
         return ops.squeeze(chosen, 1), ops.squeeze(log_probability, 1)
 
-    return write_tokens(
-        draw, step, state, start_ids, max_length, end_id, limits=limits, pad_id=pad_id
-    )
+    return draw
 
 
-def _check(temperature, top_k, top_p):
+def check_sampling(temperature, top_k, top_p):
+    """Raises an error unless one can draw like this."""
     # A temperature may be a tensor, and then nobody can say yet.
     if isinstance(temperature, (int, float)) and temperature <= 0:
         raise ValueError(f"`temperature` must be positive. Received: temperature={temperature}")

@@ -6,7 +6,7 @@ from keras_transformer.training import Adam
 from keras_transformer.training.strategies import is_tpu
 
 # What does not shrink: weight decay is for matrices.
-NOT_DECAYED = ["bias", "gamma", "beta"]
+NOT_DECAYED = ["bias", "gamma", "beta", "scale"]
 
 
 def make_adam(settings, rate, beta_2, epsilon, weight_decay=0.0):

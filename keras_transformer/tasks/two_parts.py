@@ -27,14 +27,18 @@ class TwoParts:
     @property
     def count(self):
         """How many examples there are to train with."""
-        return len(self.train)
+        return self.size(self.train)
+
+    def size(self, part):
+        """How many examples a part has."""
+        return len(part)
 
     def report(self):
         """How much there is to learn from, and what was left out, in lines."""
         kept_back = " kept back from them" if self.held_back else ""
         yield (
-            f"{len(self.train):,} {self.unit} to train with, "
-            f"{len(self.valid):,}{kept_back} to validate"
+            f"{self.size(self.train):,} {self.unit} to train with, "
+            f"{self.size(self.valid):,}{kept_back} to validate"
         )
         for part, dropped in self.dropped.items():
             if dropped:
@@ -43,8 +47,8 @@ class TwoParts:
     def fingerprints(self):
         """How many examples there are, and which, in a few letters."""
         return {
-            f"train_{self.unit}": len(self.train),
+            f"train_{self.unit}": self.size(self.train),
             "train_fingerprint": self.train.fingerprint,
-            f"valid_{self.unit}": len(self.valid),
+            f"valid_{self.unit}": self.size(self.valid),
             "valid_fingerprint": self.valid.fingerprint,
         }

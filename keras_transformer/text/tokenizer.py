@@ -56,6 +56,8 @@ class Tokenizer:
         """What a run keeps of it: a dict from names to bytes."""
         return {"tokenizer.model": self.model}
 
+    start, end = START, END  # before and after a text
+
     @property
     def special(self):
         """The `SpecialIds`; there is a mask if the vocabulary was learned with one."""

@@ -14,7 +14,13 @@ KINDS = ("bpe", "unigram")
 
 
 def learn_vocabulary(
-    lines, vocab_size=8000, kind="bpe", normalization="none", fewer=False, mask=False
+    lines,
+    vocab_size=8000,
+    kind="bpe",
+    normalization="none",
+    fewer=False,
+    mask=False,
+    exact=False,
 ):
     """Learns pieces of words that cover the text; what they do not cover is spelt in bytes.
 
@@ -26,6 +32,8 @@ def learn_vocabulary(
         fewer: whether to take as many pieces as there are if the text has not `vocab_size`, instead
             of raising an error.
         mask: whether to have a piece that stands for what a model has to guess.
+        exact: whether spaces and line feeds are kept as they are, so that a text comes back from
+            its pieces to the letter.
 
     Returns:
         The SentencePiece model, as bytes. Ids: padding 0, start 1, end 2, unknown 3, which never
@@ -53,14 +61,16 @@ def learn_vocabulary(
             bos_id=START,
             eos_id=END,
             unk_id=UNKNOWN,
-            user_defined_symbols=[MASK] if mask else [],
+            user_defined_symbols=[MASK] * mask + ["\n"] * exact,
+            remove_extra_whitespaces=not exact,
+            add_dummy_prefix=not exact,
             num_threads=2,  # the result of "unigram" depends on it
             minloglevel=2,
         )
     except RuntimeError as error:
         limit = _limit(str(error))
         if fewer and limit:
-            return learn_vocabulary(lines, limit, kind, normalization, mask=mask)
+            return learn_vocabulary(lines, limit, kind, normalization, mask=mask, exact=exact)
         raise ValueError(_explain(str(error), vocab_size)) from None
     return model.getvalue()
 

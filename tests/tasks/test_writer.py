@@ -1,0 +1,122 @@
+"""Going on with prompts: what a model without a cache would write, in parts, to the letter."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from keras_transformer import Gpt
+from keras_transformer.tasks.writer import Text, Writer
+from keras_transformer.text.byte_tokenizer import ByteTokenizer
+from keras_transformer.text.characters import CharacterTokenizer
+
+CHARACTERS = "\nabcdefghij"
+
+
+@pytest.fixture(scope="module")
+def writer():
+    keras.utils.set_random_seed(0)
+    model = Gpt(
+        vocab_size=11, dim=16, num_heads=2, ffn_dim=32, num_layers=2, dropout=0.0, max_length=24
+    )
+    tokens = model.embedding.tokens.embeddings
+    tokens.assign(tokens * 8)  # sure of itself: else all tokens are about as likely
+    return Writer(model, CharacterTokenizer(CHARACTERS))
+
+
+def without_cache(writer, prompt, count, context=24):
+    """Greedily, everything read anew for every token; beyond the context as the writer does it."""
+    tokenizer, window = writer.tokenizer, None
+    ids = tokenizer.encode(prompt) or [tokenizer.start]
+    begin = len(ids)
+    first = max(0, len(ids) - context)
+    for _ in range(count):
+        if len(ids) - first > context:
+            first = len(ids) - context // 2
+        window = np.array([ids[first:]])
+        logits = ops.convert_to_numpy(writer.model({"token_ids": window}))[0, -1]
+        ids.append(int(logits.argmax()))
+    return tokenizer.decode(ids[begin:])
+
+
+@pytest.mark.parametrize("prompt", ["a", "abcabcj", "", "abcdefghij" * 2 + "abcd"])
+def test_greedy_text_is_that_without_a_cache_even_beyond_the_context(writer, prompt):
+    (found,) = writer.write([prompt], max_tokens=60, temperature=None)
+    assert found == without_cache(writer, prompt, 60)
+
+
+def test_prompts_of_mixed_length_do_not_depend_on_each_other(writer):
+    prompts = ["a", "abcabcj", "j\nj"]
+    together = writer.write(prompts, max_tokens=17, temperature=None)
+    assert together == [without_cache(writer, prompt, 17) for prompt in prompts]
+
+
+def test_the_same_seed_gives_the_same_in_parts_of_any_size(writer, monkeypatch):
+    options = {"prompts": ["ab", "abc"], "max_tokens": 30, "seed": 5, "top_k": 5}
+    found = writer.write(**options)
+    assert found == writer.write(**options)
+    assert found != writer.write(**{**options, "seed": 6})
+    monkeypatch.setattr("keras_transformer.tasks.writer.AT_ONCE", 5)
+    again = Writer(writer.model, writer.tokenizer)
+    assert again.write(**options) == found
+
+
+def test_a_penalty_makes_a_text_more_varied(writer):
+    options = {"prompts": ["ab"], "max_tokens": 20, "temperature": None}
+    (plain,) = writer.write(**options)
+    (varied,) = writer.write(**options, repetition_penalty=3.0)
+    assert len(set(varied)) > len(set(plain))
+
+
+def test_long_prompts_lose_their_beginning_and_it_is_said(writer):
+    said = []
+    prompt = "abcdefghij" * 5
+    (found,) = writer.write([prompt], max_tokens=5, temperature=None, say=said.append)
+    assert said == ["A prompt is longer than 24 tokens: only its end is read"]
+    assert found == without_cache(writer, prompt, 5)
+
+
+def test_a_stop_ends_one_text_and_not_the_others(writer):
+    plain = writer.write(["a", "abcabcj"], max_tokens=40, temperature=None)
+    stop = plain[0][11:13]
+    found = writer.write(["a", "abcabcj"], max_tokens=40, temperature=None, stop=[stop])
+    assert found == [text.split(stop)[0] for text in plain]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"temperature": 0}, "`temperature` must be positive"),
+        ({"top_k": 0}, "`top_k` must be at least 1"),
+        ({"top_p": 1.5}, "`top_p` must be above 0 and at most 1"),
+        ({"repetition_penalty": 0}, "`repetition_penalty` must be positive"),
+        ({"max_tokens": 0}, "`max_tokens` must be at least 1"),
+        ({"prompts": ["x"]}, r"11 characters, and not these: 'x' \(U\+0078\)"),
+    ],
+)
+def test_wrong_options_are_errors(writer, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        writer.write(**{"prompts": ["a"], **wrong})
+
+
+def test_half_a_character_and_what_may_be_a_stop_are_held_back():
+    text = Text(ByteTokenizer(), stop=["END"])
+    assert text.add(list("hé".encode())[:2]) == "h"
+    assert text.add(list("hé".encode())[2:]) == "é"
+    assert text.add(list(b"xE")) == "x"
+    assert text.add(list(b"N.")) == "EN."
+    assert text.add(list(b"ENDING")) == ""
+    assert text.ended
+    assert text.add(list(b"more")) == text.rest() == ""
+
+
+def test_what_was_held_back_comes_at_the_end():
+    text = Text(ByteTokenizer(), stop=["END"])
+    assert text.add(list(b"xEN")) == "x"
+    assert text.rest() == "EN"
+
+
+def test_an_end_token_ends():
+    text = Text(ByteTokenizer(), stop=())
+    assert text.add([*b"ab", 256, *b"c"]) == "ab"
+    assert text.ended
