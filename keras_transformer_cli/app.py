@@ -11,7 +11,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
-    help="Train Transformers: to translate, or BERTs to label texts. Use them, export them.",
+    help="Train Transformers: to translate, BERTs to label texts, GPTs to write. Export them.",
 )
 
 USER_ERROR, INTERRUPTED = 2, 130

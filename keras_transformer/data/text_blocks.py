@@ -10,7 +10,7 @@ class TextBlocks(Epochs):
     """Batches of blocks of a text, each with the same blocks one token ahead as labels.
 
     The input is `token_ids` (B, T). Every epoch cuts the text at other places, and leaves out less
-    than two blocks at its ends. If nothing is shuffled, blocks come one after the other, and the
+    than two blocks in all. If nothing is shuffled, blocks come one after the other, and the
     last one, filled up with zeros that do not count, reaches the end. Weights are 1 / N for the
     batch's N labels that count.
 
@@ -68,7 +68,9 @@ class TextBlocks(Epochs):
         if self.shuffle:
             draw = np.random.default_rng((self.seed, epoch))
             room = len(self.ids) - self.blocks * self.length
-            starts = draw.integers(room) + draw.permutation(starts)
+            # What is left out is spread over the text: with equal steps from block to block, a text
+            # that repeats itself would be seen from a few sides only.
+            starts = draw.permutation(starts + np.sort(draw.integers(room, size=self.blocks)))
         size = int(self.batch_sizes[0])
         return [(starts[i : i + size],) for i in range(0, len(starts), size)]
 

@@ -57,6 +57,13 @@ def test_shuffled_no_token_is_asked_for_twice_and_all_are_in_time():
     assert len(firsts) > 30  # blocks begin anywhere
 
 
+def test_a_text_that_repeats_itself_is_seen_from_all_sides_in_one_epoch():
+    text = TokenFile([np.arange(6 * 1000) % 6], vocab_size=10)
+    blocks = TextBlocks(text, batch_tokens=24, length=12)
+    firsts = [inputs["token_ids"][0, 0] for inputs, _, _ in blocks.epoch(0)]
+    assert np.bincount(firsts).min() > 20
+
+
 def test_an_epoch_is_what_seed_and_number_say():
     def ids(seed, epoch):
         blocks = TextBlocks(token_file(), batch_tokens=16, length=8, seed=seed)

@@ -1,0 +1,64 @@
+"""Going on with prompts, by a trained language model."""
+
+from keras_transformer.tasks.run_folder import RunFolder
+from keras_transformer.tasks.writer import Writer
+
+
+def load_writer(run, weights=None):
+    """A `Writer` of a run of `train_language`."""
+    folder = RunFolder(run, "language")
+    return Writer(folder.load_model(weights), folder.tokenizers()[0])
+
+
+def generate(run, prompts, samples=1, weights=None, **options):
+    """The texts that follow some prompts.
+
+    Args:
+        run: path of a run of `train_language`.
+        prompts: strings.
+        samples: how many texts for each.
+        weights: see `RunFolder.load_model`.
+        **options: of `Writer.stream`.
+
+    Returns:
+        For each prompt a list of texts.
+    """
+    check_samples(samples)
+    found = load_writer(run, weights).write(repeated(prompts, samples), **options)
+    return [found[i : i + samples] for i in range(0, len(found), samples)]
+
+
+def generate_stream(run, prompts, out, samples=1, weights=None, **options):
+    """Writes prompts and what follows them; a single text as it comes, several one after the other.
+
+    Args:
+        run, prompts, samples, weights: see `generate`.
+        out: a text file.
+        **options: of `Writer.stream`.
+    """
+    check_samples(samples)
+    parts = load_writer(run, weights).stream(repeated(prompts, samples), **options)
+    if len(prompts) * samples == 1:
+        waiting = prompts[0]  # until it is clear that there is something to go on with
+        for (part,) in parts:
+            out.write(waiting + part)
+            out.flush()
+            waiting = ""
+        out.write("\n")
+        return
+    texts = repeated(prompts, samples)
+    for new in parts:
+        texts = [text + part for text, part in zip(texts, new, strict=True)]
+    for number, text in enumerate(texts):
+        out.write(f"--- {number // samples + 1}.{number % samples + 1}\n{text}\n")
+
+
+def repeated(prompts, samples):
+    """Every prompt so many times."""
+    return [prompt for prompt in prompts for _ in range(samples)]
+
+
+def check_samples(samples):
+    """Raises an error unless there is something to write."""
+    if samples < 1:
+        raise ValueError(f"`samples` must be at least 1. Received: samples={samples}")

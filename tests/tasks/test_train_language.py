@@ -1,0 +1,191 @@
+"""Language models from the command line: from plain text to a model that writes."""
+
+import csv
+import math
+import random
+import re
+
+import numpy as np
+import pytest
+from tfds_on_disk import make_data_set
+
+from keras_transformer.tasks import RunFolder, generate, train_language
+from keras_transformer.tasks.language_settings import LanguageSettings
+from keras_transformer.tasks.text_corpus import load_texts
+
+SIZE = {"dim": 32, "num_heads": 2, "ffn_dim": 64, "num_layers": 1, "max_length": 16}
+QUICK = {**SIZE, "batch_tokens": 256, "warmup_steps": 5, "max_steps": 12, "learning_rate": 0.01}
+
+
+def write_text(path, count=300, seed=0, between="\n"):
+    """Lines like "3 cats see 3 dogs"."""
+    draw = random.Random(seed)
+    lines = []
+    for _ in range(count):
+        number = draw.randint(2, 9)
+        lines.append(f"{number} {draw.choice(['cats', 'owls'])} see {number} dogs")
+    path.write_text(between.join(lines) + "\n")
+    return path
+
+
+def rows_of(run):
+    with (run / "metrics.csv").open() as file:
+        return [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("language")
+    text = write_text(folder / "text")
+    learning = {"max_steps": 250, "batch_tokens": 512, "learning_rate": 0.005, "dim": 48}
+    train_language(
+        folder / "run", text=text, prompt="4 cats", **{**QUICK, **learning, "max_length": 24}
+    )
+    return folder / "run"
+
+
+def test_it_learns_to_write_such_lines(trained):
+    first, *_, last = rows_of(trained)
+    assert last["val_loss"] < 0.6 * first["val_loss"]
+    (texts,) = generate(trained, ["\n4 cats"], temperature=None, max_tokens=13, stop=["\n"])
+    assert re.fullmatch(r" see \d dogs", texts[0])
+    log = (trained / "train.log").read_text()
+    assert "| 4 cats" in log
+    bits = (
+        last["val_loss"] / math.log(2) * RunFolder(trained).config["data"]["tokens_per_character"]
+    )
+    assert f"{bits:.3f} bits per character" in log
+
+
+def test_the_command_writes_as_it_goes(trained, command):
+    code, shown, _ = command(
+        "generate", trained, "--prompt", "\n5 owls", "--greedy", "--stop", "\n"
+    )
+    assert code == 0
+    assert re.fullmatch(r"\n5 owls see \d dogs\n", shown)
+    options = ("--samples", "2", "--max-tokens", "4", "--prompt", "a", "--prompt", "c")
+    code, shown, _ = command("generate", trained, *options)
+    assert code == 0
+    heads = [line for line in shown.splitlines() if line.startswith("---")]
+    assert heads == ["--- 1.1", "--- 1.2", "--- 2.1", "--- 2.2"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("--temperature", "0"), "`temperature` must be positive. Received: temperature=0"),
+        (("--top-p", "1.5"), "`top_p` must be above 0 and at most 1"),
+        (("--samples", "0"), "`samples` must be at least 1"),
+        (("--prompt", "Hé!"), "and not these: '!' (U+0021), 'H' (U+0048), 'é' (U+00E9)"),
+    ],
+)
+def test_what_cannot_be_written_is_one_line(trained, command, given, message):
+    code, shown, err = command("generate", trained, *given)
+    assert (code, shown) == (2, "")
+    assert message in err.splitlines()[-1]
+
+
+def test_an_empty_prompt_begins_anew_and_a_long_one_is_cut(trained, command):
+    code, shown, err = command("generate", trained, "--max-tokens", "5")
+    assert (code, len(shown)) == (0, 6)
+    code, _, err = command("generate", trained, "--max-tokens", "5", "--prompt", "cats " * 20)
+    assert code == 0
+    assert "A prompt is longer than 24 tokens: only its end is read" in err
+
+
+def test_resumed_it_ends_with_the_same_weights(tmp_path):
+    text = write_text(tmp_path / "text")
+    options = {"text": text, **QUICK, "dropout": 0.1}
+    through = train_language(tmp_path / "through", **options)
+    with pytest.raises(ValueError, match="goes on as it began"):
+        train_language(tmp_path / "through", resume=True, beta_2=0.9)
+    train_language(tmp_path / "stopped", **options, max_minutes=1e-6)
+    assert rows_of(tmp_path / "stopped")[-1]["step"] < 12
+    resumed = train_language(tmp_path / "stopped", resume=True, max_minutes=10.0)
+    assert rows_of(tmp_path / "stopped")[-1]["step"] == 12
+    for one, other in zip(
+        through.load_model("last").get_weights(),
+        resumed.load_model("last").get_weights(),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("kind", ["bytes", "bpe", "unigram"])
+def test_other_vocabularies(kind, tmp_path):
+    text = write_text(tmp_path / "text")
+    size = {"vocab_size": 300} if kind == "bpe" else {}
+    folder = train_language(tmp_path / "run", text=text, vocab_kind=kind, **QUICK, **size)
+    tokenizer = folder.tokenizers()[0]
+    content = text.read_text()
+    assert tokenizer.decode(tokenizer.encode(content)) == content
+    assert tokenizer.vocab_size == folder.load_model().arguments["vocab_size"]
+    ((found,),) = generate(tmp_path / "run", ["4 cats"], max_tokens=3)
+    assert isinstance(found, str)
+
+
+@pytest.mark.parametrize("kind", ["characters", "bpe"])
+def test_texts_that_do_not_see_each_other(kind, tmp_path):
+    text = write_text(tmp_path / "text", between="\n\n")
+    folder = train_language(
+        tmp_path / "run", text=text, documents=True, vocab_kind=kind, size="llama-mini", **QUICK
+    )
+    tokenizer = folder.tokenizers()[0]
+    assert tokenizer.end is not None
+    assert folder.config["model"]["positions"] == "rotary"
+    characters = folder.config["data"]
+    total = characters["train_characters"] + characters["valid_characters"]
+    assert total == len(text.read_text()) - 2 * 299 - 1
+
+
+def test_a_data_set_of_tfds(tmp_path, monkeypatch):
+    make_data_set(tmp_path, line="the {i} dogs.\nso it is!", features=("text",))
+    monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path))
+    folder = train_language(tmp_path / "run", data="tfds:small_pairs/en_to_pt", **QUICK)
+    tokenizer = folder.tokenizers()[0]
+    assert "\n" in tokenizer.characters
+    assert tokenizer.end is not None
+
+
+def test_the_end_is_kept_back_to_the_letter(tmp_path):
+    path = tmp_path / "text"
+    content = "".join(chr(97 + i % 26) for i in range(999)) + "\n"
+    path.write_text(content)
+    corpus = load_texts(LanguageSettings(text=path))
+    assert "".join(corpus.train) == content[:900]
+    assert "".join(corpus.valid) == content[900:]
+    corpus = load_texts(LanguageSettings(text=path, valid_text=path))
+    assert "".join(corpus.train) == "".join(corpus.valid) == content
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([], "Give either --text, a file, or --data"),
+        (["--data", "corpus.txt"], '`data` is a data set of TFDS, "tfds:name"'),
+        (["--text", "nowhere.txt"], "nowhere.txt does not exist"),
+        (["--text", "SHORT"], "The text is shorter than a block: it needs 65 tokens at least"),
+        (["--text", "LATIN"], "line 2 is not UTF-8"),
+        (["--text", "TEXT", "--size", "huge"], "`size` must be one of mini"),
+        (["--text", "TEXT", "--vocab-kind", "words"], "`vocab_kind` must be one of characters"),
+        (["--text", "TEXT", "--valid-share", "2"], "`valid_share` must be between 0 and 1"),
+        (["--text", "TEXT", "--batch-tokens", "8"], "must have room for a block"),
+        (["--text", "SHORT", "--documents"], "Two texts are needed at least"),
+    ],
+)
+def test_mistakes_are_one_line_and_leave_nothing(given, message, tmp_path, command, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_text(tmp_path / "TEXT")
+    (tmp_path / "SHORT").write_text("to be or not\n")
+    (tmp_path / "LATIN").write_bytes(b"to be\nh\xe9\n")
+    code, _, shown = command("train-lm", *given, "--out", tmp_path / "run")
+    assert code == 2
+    assert message in shown.splitlines()[-1]
+    assert not (tmp_path / "run").exists()
+
+
+def test_settings_say_what_suits_a_size():
+    assert LanguageSettings(text="a").vocab_kind == "characters"
+    assert LanguageSettings(text="a", size="gpt2").vocab_kind == "bpe"
+    assert LanguageSettings(text="a", size="llama-mini").positions == "rotary"
+    assert LanguageSettings(text="a", size="gpt3-1.3b").max_length == 2048
