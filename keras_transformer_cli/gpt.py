@@ -136,3 +136,23 @@ def generate(
         seed=seed,
         say=lambda text: typer.echo(text, err=True),
     )
+
+
+@app.command()
+def score(
+    run: options.Run,
+    text: Annotated[
+        list[str] | None, typer.Argument(help="Texts; else lines on the standard input.")
+    ] = None,
+    prompt: Annotated[
+        str, option("What stands before each of them, and does not count; nothing.")
+    ] = "",
+    weights: options.Weights = None,
+):
+    """How likely texts are: log-probability, perplexity, bits per character.
+
+    Example:
+
+        keras-transformer score runs/shakespeare "To be, or not to be" "To bee or two be"
+    """
+    import_tasks().score_stream(run, text or sys.stdin.buffer, sys.stdout, prompt, weights)

@@ -13,6 +13,7 @@ from keras_transformer.tasks.guess import guess
 from keras_transformer.tasks.pretrain import pretrain
 from keras_transformer.tasks.reader import Reader, answer, classify, read_stream, tag
 from keras_transformer.tasks.run_folder import RunFolder
+from keras_transformer.tasks.score import Scorer, score, score_stream
 from keras_transformer.tasks.settings import Settings
 from keras_transformer.tasks.train import train
 from keras_transformer.tasks.train_language import train_language
@@ -23,6 +24,7 @@ __all__ = [
     "FeatureReader",
     "Reader",
     "RunFolder",
+    "Scorer",
     "Settings",
     "Translator",
     "Writer",
@@ -41,6 +43,8 @@ __all__ = [
     "guess",
     "pretrain",
     "read_stream",
+    "score",
+    "score_stream",
     "tag",
     "train",
     "train_language",

@@ -93,6 +93,18 @@ def test_an_empty_prompt_begins_anew_and_a_long_one_is_cut(trained, command):
     assert "A prompt is longer than 24 tokens: only its end is read" in err
 
 
+def test_likely_texts_have_a_lower_perplexity(trained, command):
+    code, shown, _ = command("score", trained, "7 owls see 3 dogs", "7 dogs ees 3 slwo")
+    assert code == 0
+    head, *rows = (line.split("\t") for line in shown.splitlines())
+    assert head == ["log-probability", "perplexity", "bits/character", "text"]
+    assert [row[-1] for row in rows] == ["7 owls see 3 dogs", "7 dogs ees 3 slwo"]
+    assert float(rows[0][1]) < 0.5 * float(rows[1][1])
+    assert float(rows[0][0]) > float(rows[1][0])
+    _, after, _ = command("score", trained, " see 3 dogs", "--prompt", "7 owls")
+    assert float(after.splitlines()[1].split("\t")[0]) > float(rows[0][0])
+
+
 def test_resumed_it_ends_with_the_same_weights(tmp_path):
     text = write_text(tmp_path / "text")
     options = {"text": text, **QUICK, "dropout": 0.1}
