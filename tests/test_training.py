@@ -71,6 +71,7 @@ def loss():
     return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stack", STACKS)
 def test_fit_compiled_by_xla_takes_batches_of_changing_length(stack):
     model = stack()

@@ -5,6 +5,7 @@ import functools
 import keras
 import numpy as np
 import pytest
+from keras import ops
 
 from keras_transformer import Gpt
 from keras_transformer.decoding import greedy
@@ -72,8 +73,16 @@ def test_repetition_is_penalized(model, penalty):
     assert ids.tolist() == without_cache(model, penalty=penalty)
 
 
-def test_a_penalty_changes_what_is_written(model):
-    assert without_cache(model, penalty=1.7) != without_cache(model)
+def test_seen_tokens_lose_and_others_do_not():
+    def step(ids, position, state):
+        return ops.convert_to_tensor([[[2.0, -1.0, 1.0, 4.0]]]), state
+
+    prompts, lengths = np.array([[0, 3]]), np.array([1])  # the 3 is behind the prompt's end
+    penalized, state = penalize_repetition(step, None, prompts, lengths, 4, penalty=2.0)
+    logits, state = penalized(np.array([[0]]), 0, state)
+    np.testing.assert_allclose(to_array(logits)[0, 0], [1, -1, 1, 4])
+    logits, _ = penalized(np.array([[1]]), 1, state)
+    np.testing.assert_allclose(to_array(logits)[0, 0], [1, -2, 1, 4])
 
 
 def test_a_penalty_must_be_positive():

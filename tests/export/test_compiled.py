@@ -110,6 +110,7 @@ def test_warming_up_for_batches_compiles_all_their_sizes(trained, few_sizes):
     assert set(greedy.compiled) == {(size, 8, room) for size in (1, 2, 4)} | {(4, room, 2, 8)}
 
 
+@pytest.mark.slow
 def test_many_batches_are_decoded_side_by_side(trained, few_sizes):
     lines = [source for source, _ in phrases(count=20, held_out=0)[0]][:13]
     translator = Translator.load(trained, compiled=True, workers=2, batch_size=6)

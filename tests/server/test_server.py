@@ -133,6 +133,7 @@ def post_chunks(url, chunks):
     return requests.post(f"{url}:predict", data=chunks, timeout=60)
 
 
+@pytest.mark.slow
 def test_a_new_version_is_taken_up_and_a_broken_one_refused(server):
     base, url, log, _ = server
     stop, failures, answers = threading.Event(), [], []

@@ -64,6 +64,7 @@ def alone(pairs_file, once):
     return once("on-one-device", lambda out: run(out, **settings))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["mirrored", "multiworker"])
 def test_after_twenty_steps_two_are_where_one_is(alone, pairs_file, tmp_path, strategy):
     out = tmp_path / "run"
