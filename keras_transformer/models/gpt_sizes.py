@@ -37,6 +37,8 @@ SIZES = {
         "dropout": 0.0,
     },
     "llama-mini": _llama(4, 128, 4, 2, 344, vocab_size=None, max_length=64),
+    # For two cores and half an hour.
+    "llama-small": _llama(6, 256, 4, 2, 688, vocab_size=None, max_length=256, dropout=0.1),
     # Radford et al. 2019.
     "gpt2": _gpt(12, 768, 12, 1024),
     "gpt2-medium": _gpt(24, 1024, 16, 1024),

@@ -7,7 +7,7 @@ from keras_transformer.models.gpt_sizes import SIZES
 from keras_transformer.tasks.training_settings import TrainingSettings, check_choice
 
 VOCABULARIES = ("characters", "bytes", "bpe", "unigram")
-# What suits a size, besides its shape. Those for two cores first.
+# What suits a size, besides its shape.
 FOR_MINUTES = {
     "vocab_kind": "characters",
     "learning_rate": 2e-3,
@@ -15,6 +15,7 @@ FOR_MINUTES = {
     "batch_tokens": 2048,
     "max_steps": 3000,
 }
+FOR_HALF_AN_HOUR = {**FOR_MINUTES, "batch_tokens": 4096, "max_steps": 3400}
 FOR_WEEKS = {
     "vocab_kind": "bpe",
     "learning_rate": 6e-4,
@@ -22,6 +23,7 @@ FOR_WEEKS = {
     "batch_tokens": 524_288,
     "max_steps": 100_000,
 }
+SUITS = {"mini": FOR_MINUTES, "llama-mini": FOR_MINUTES, "llama-small": FOR_HALF_AN_HOUR}
 SHAPE = (
     "dim",
     "num_heads",
@@ -105,7 +107,7 @@ class LanguageSettings(TrainingSettings):
             self.documents = True
         check_choice(SIZES, size=self.size)
         of_size = {name: SIZES[self.size][name] for name in SHAPE if name in SIZES[self.size]}
-        suits = FOR_MINUTES if "mini" in self.size else FOR_WEEKS
+        suits = SUITS.get(self.size, FOR_WEEKS)
         self.fill_in({"cool_down": 0.0, "positions": "learned", "dropout": 0.1, **of_size, **suits})
         check_choice(VOCABULARIES, vocab_kind=self.vocab_kind)
         if not 0 < self.valid_share < 1 or not 0 <= self.lowest_rate <= 1:

@@ -105,7 +105,7 @@ class Writer:
         """The state after all tokens but the last; behind the end of a row it is overwritten."""
         return self._read_graph(tf.constant(padded(rows, 0)[:, : self.context]))
 
-    @tf.function(reduce_retracing=True)
+    @tf.function(input_signature=[tf.TensorSpec((None, None), tf.int32)])
     def _read_graph(self, ids):
         _, state = self.model.step(ids, 0, self.model.start(tf.shape(ids)[0], self.context))
         return state
