@@ -34,7 +34,8 @@ def train_lm(
     ] = None,
     vocab_size: options.VocabSize = None,
     size: Annotated[
-        str | None, option("mini (unless given), llama-mini, llama-small, gpt2, gpt3-125m, ...", MODEL)
+        str | None,
+        option("mini (unless given), llama-mini, llama-small, gpt2, gpt3-125m, ...", MODEL),
     ] = None,
     dim: options.Dim = None,
     num_heads: options.NumHeads = None,

@@ -54,7 +54,7 @@ class Block(nn.Module):
 class Gpt(nn.Module):
     """Ids to logits; the embedding is the output matrix too."""
 
-    def __init__(self, vocab_size):
+    def __init__(self, vocab_size, std):
         super().__init__()
         self.tokens, self.positions = nn.Embedding(vocab_size, DIM), nn.Embedding(BLOCK, DIM)
         self.blocks = nn.Sequential(*(Block() for _ in range(LAYERS)))
@@ -62,7 +62,7 @@ class Gpt(nn.Module):
         for name, weight in self.named_parameters():
             if weight.dim() == 2:  # what is added to the residual stream is scaled down
                 added = name.endswith("output.weight")
-                nn.init.normal_(weight, std=0.02 / math.sqrt(2 * LAYERS if added else 1))
+                nn.init.normal_(weight, std=std / math.sqrt(2 * LAYERS if added else 1))
 
     def forward(self, ids):
         x = self.tokens(ids) + self.positions.weight[: ids.shape[1]]
@@ -114,14 +114,14 @@ def validation_loss(model, ids):
     return total / count
 
 
-def main(text, seed):
+def main(text, seed, std):
     """Trains, validates, prints."""
     torch.manual_seed(seed)
     text = Path(text).read_bytes().decode()
     characters = {character: i for i, character in enumerate(sorted(set(text)))}
     ids = np.array([characters[character] for character in text])
     split = int(TRAIN_SHARE * len(ids))
-    model = Gpt(len(characters))
+    model = Gpt(len(characters), std)
     began = time.perf_counter()
     train(model, ids[:split], seed)
     seconds = time.perf_counter() - began
@@ -134,4 +134,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("text", help="the text, of which the last tenth validates")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--std", type=float, default=0.02, help="of the weights it begins with")
     main(**vars(parser.parse_args()))

@@ -1,6 +1,30 @@
 """Speculative decoding: a small model guesses ahead, the large one looks at all guesses at once."""
 
+from typing import Any, NamedTuple
+
 from keras import ops
+
+
+class Guessed(NamedTuple):
+    """What guessing ahead has given.
+
+    Attributes:
+        ids: (B, max_length), what was written.
+        counts: (B,), how many tokens of each sequence that is.
+        rounds: a scalar, how many steps of the large model it took.
+        made: (B,), how many guesses were made while a sequence was written.
+        right: (B,), how many of them were right.
+        state: of the large model; to go on, its next step gets the last token written.
+        draft_state: likewise of the draft.
+    """
+
+    ids: Any
+    counts: Any
+    rounds: Any
+    made: Any
+    right: Any
+    state: Any
+    draft_state: Any
 
 
 def speculative(
@@ -13,6 +37,7 @@ def speculative(
     end_id=None,
     guesses=4,
     pad_id=0,
+    enough=None,
 ):
     """Writes exactly what `greedy` writes with `step` alone, in fewer of its steps.
 
@@ -32,14 +57,17 @@ def speculative(
         end_id: the token that ends a sequence; None if there is none.
         guesses: how many tokens the draft writes at a time.
         pad_id: what is written after the end.
+        enough: with how many tokens, a scalar, a sequence waits until all others have as many; for
+            those who look at a part before they go on. No position later than `enough + guesses`
+            is read.
 
     Returns:
-        Ids, (B, max_length); how many rounds it took, a scalar; and for each sequence how many
-        guesses were made while it was written, and how many of them were right, (B,) each.
+        A `Guessed`.
     """
     if guesses < 1:
         raise ValueError(f"`guesses` must be at least 1. Received: guesses={guesses}")
     end_id = -1 if end_id is None else end_id
+    enough = max_length if enough is None else enough
     start_ids = ops.cast(start_ids, "int32")
     batch_size = ops.shape(start_ids)[0]
     columns = ops.expand_dims(ops.arange(max_length, dtype="int32"), 0)  # (1, L)
@@ -82,7 +110,7 @@ def speculative(
         right = right + ops.where(running, ops.minimum(agreed, new), 0)
         count = count + new
         running = ops.logical_and(running, last != end_id)
-        running = ops.logical_and(running, count < max_length)
+        running = ops.logical_and(running, count < enough)
         return rounds + 1, count, running, last, written, made, right, state, draft_state
 
     def goes_on(rounds, count, running, *_):
@@ -91,7 +119,7 @@ def speculative(
     loop = (
         ops.convert_to_tensor(0, "int32"),
         zeros,
-        zeros < max_length,
+        zeros < enough,
         start_ids,
         ops.full((batch_size, max_length), pad_id, dtype="int32"),
         zeros,
@@ -99,8 +127,9 @@ def speculative(
         state,
         draft_state,
     )
-    rounds, _, _, _, written, made, right, *_ = ops.while_loop(goes_on, advance, loop)
-    return written, rounds, made, right
+    rounds, counts, _, _, *found = ops.while_loop(goes_on, advance, loop)
+    written, *others = found
+    return Guessed(written, counts, rounds, *others)
 
 
 def likeliest(logits):

@@ -156,8 +156,9 @@ class Gpt(keras.Model):
         """A language model of a published size.
 
         Args:
-            size: "mini" (nanoGPT's for two cores), "llama-mini" or "llama-small"; "gpt2" to "gpt2-xl"; "gpt3-125m"
-                to "gpt3-175b"; "tinyllama-1.1b", "llama2-7b", "llama3-8b". See `gpt_sizes.SIZES`.
+            size: "mini" (nanoGPT's for two cores), "llama-mini" or "llama-small"; "gpt2" to
+                "gpt2-xl"; "gpt3-125m" to "gpt3-175b"; "tinyllama-1.1b", "llama2-7b", "llama3-8b".
+                See `gpt_sizes.SIZES`.
             vocab_size: V; that of the published model unless given.
             **changes: other arguments of the constructor, in place of the size's.
         """

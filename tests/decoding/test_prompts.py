@@ -94,7 +94,7 @@ def guess_ahead(model, draft, guesses, count=20, end_id=None):
     step, state, last = read_prompts(model.step, model.start(3, ROOM), PROMPTS, LENGTHS)
     draft_step, draft_state, _ = read_prompts(draft.step, draft.start(3, ROOM), PROMPTS, LENGTHS)
     found = speculative(step, state, draft_step, draft_state, last, count, end_id, guesses)
-    return [to_array(x) for x in found]
+    return [to_array(x) for x in (found.ids, found.rounds, found.made, found.right)]
 
 
 @pytest.mark.parametrize("guesses", [1, 3, 5])

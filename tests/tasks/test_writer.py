@@ -6,7 +6,8 @@ import pytest
 from keras import ops
 
 from keras_transformer import Gpt
-from keras_transformer.tasks.writer import Text, Writer
+from keras_transformer.tasks.writer import Writer
+from keras_transformer.tasks.written_text import WrittenText
 from keras_transformer.text.byte_tokenizer import ByteTokenizer
 from keras_transformer.text.characters import CharacterTokenizer
 
@@ -100,7 +101,7 @@ def test_wrong_options_are_errors(writer, wrong, message):
 
 
 def test_half_a_character_and_what_may_be_a_stop_are_held_back():
-    text = Text(ByteTokenizer(), stop=["END"])
+    text = WrittenText(ByteTokenizer(), stop=["END"])
     assert text.add(list("hé".encode())[:2]) == "h"
     assert text.add(list("hé".encode())[2:]) == "é"
     assert text.add(list(b"xE")) == "x"
@@ -111,12 +112,12 @@ def test_half_a_character_and_what_may_be_a_stop_are_held_back():
 
 
 def test_what_was_held_back_comes_at_the_end():
-    text = Text(ByteTokenizer(), stop=["END"])
+    text = WrittenText(ByteTokenizer(), stop=["END"])
     assert text.add(list(b"xEN")) == "x"
     assert text.rest() == "EN"
 
 
 def test_an_end_token_ends():
-    text = Text(ByteTokenizer(), stop=())
+    text = WrittenText(ByteTokenizer(), stop=())
     assert text.add([*b"ab", 256, *b"c"]) == "ab"
     assert text.ended
