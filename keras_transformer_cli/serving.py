@@ -24,7 +24,8 @@ def export(
     ] = None,
     version: Annotated[int | None, option("Its number; the next one unless given.")] = None,
     sentences: Annotated[
-        Path | None, option("Source sentences to compare and warm up with; else the run's own.")
+        Path | None,
+        option("Sentences, or prompts, to compare and warm up with; else the run's own."),
     ] = None,
     data: Annotated[str | None, option('Test set to compare with: "phrases" or a TSV.')] = None,
     source: Annotated[Path | None, option("Test set: text file, one sentence a line.")] = None,
@@ -33,6 +34,9 @@ def export(
     beam: options.Beam = 1,
     alpha: options.Alpha = 1.0,
     weights: options.Weights = None,
+    max_tokens: Annotated[
+        int | None, option("Of a language model: how many it writes at most; 200.")
+    ] = None,
 ):
     """Export a run for a server or a device, and compare the export with the run.
 
@@ -57,6 +61,7 @@ def export(
         beam_size=beam,
         alpha=alpha,
         weights=weights,
+        max_tokens=max_tokens,
     )
     typer.echo("\n".join(tasks.format_report(rows)))
     typer.echo(f"Exported to {path}")

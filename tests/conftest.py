@@ -136,3 +136,19 @@ def classifier(pretrained, once):
         finetune(pretrained, out, data=data, epochs=10, **options)
 
     return once("classifier", make)
+
+
+@pytest.fixture(scope="session")
+def language(once):
+    """A small GPT that has learned a small language; the tests must leave it as it is."""
+    from small_language import QUICK, write_text
+
+    from keras_transformer.tasks import train_language
+
+    def make(out):
+        text = write_text(out.with_name("lines.txt"))
+        learning = {"max_steps": 250, "batch_tokens": 512, "learning_rate": 0.005, "dim": 48}
+        options = {**QUICK, **learning, "max_length": 24}
+        train_language(out, text=text, prompt="4 cats", **options)
+
+    return once("language", make)

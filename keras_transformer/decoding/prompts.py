@@ -4,7 +4,7 @@ from keras import ops
 
 
 def read_prompts(step, state, prompts, lengths=None):
-    """Reads all of each prompt but its last token, with which a decoder begins.
+    """Reads prompts; a decoder begins with the last token of each, which it reads once more.
 
     Args:
         step: a function `step(ids, position, state) -> logits, state` that takes whole prompts, and
@@ -17,12 +17,10 @@ def read_prompts(step, state, prompts, lengths=None):
         The step function, in which position 0 is that of each prompt's last token; the state; and
         these last tokens, (B,).
     """
-    length = ops.shape(prompts)[1]
-    if prompts.shape[1] != 1:
-        # What is read behind the end of a shorter prompt is overwritten before anybody sees it.
-        _, state = step(prompts[:, :-1], 0, state)
+    # What is read behind the end of a shorter prompt is overwritten before anybody sees it.
+    _, state = step(prompts, 0, state)
     if lengths is None:
-        last, offset = prompts[:, -1], length - 1
+        last, offset = prompts[:, -1], ops.shape(prompts)[1] - 1
     else:
         offset = ops.cast(lengths, "int32") - 1
         last = ops.squeeze(ops.take_along_axis(prompts, ops.expand_dims(offset, 1), axis=1), 1)

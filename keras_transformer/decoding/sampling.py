@@ -26,10 +26,11 @@ def sample(
             what is drawn at a position. Being a function of the position, it may use a seed that is
             an input of a graph, as in `tf.random.stateless_uniform((B,), (seed, position))`, and
             equal seeds give equal sequences.
-        temperature: by what the logits are divided: below 1 for safer, above 1 for wilder text.
+        temperature: by what the logits are divided: below 1 for safer, above 1 for wilder text; a
+            number, or (B, 1).
         top_k: draw from the likeliest so many tokens only.
         top_p: draw from the likeliest tokens that together have this probability (Holtzman et al.
-            2020), after `top_k`.
+            2020), after `top_k`; a number, or (B, 1).
 
     Returns:
         Ids, (B, max_length), without the start token; and scores, (B,), the logarithm of the
@@ -79,10 +80,10 @@ def drawing(noise, temperature=1.0, top_k=None, top_p=None):
 
 def check_sampling(temperature, top_k, top_p):
     """Raises an error unless one can draw like this."""
-    # A temperature may be a tensor, and then nobody can say yet.
+    # Of tensors, nobody can say yet.
     if isinstance(temperature, (int, float)) and temperature <= 0:
         raise ValueError(f"`temperature` must be positive. Received: temperature={temperature}")
     if top_k is not None and top_k < 1:
         raise ValueError(f"`top_k` must be at least 1. Received: top_k={top_k}")
-    if top_p is not None and not 0 < top_p <= 1:
+    if isinstance(top_p, (int, float)) and not 0 < top_p <= 1:
         raise ValueError(f"`top_p` must be above 0 and at most 1. Received: top_p={top_p}")

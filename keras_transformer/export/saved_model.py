@@ -44,12 +44,12 @@ def write_saved_model(path, signatures, model, tokenizers=()):
         path: of a folder that does not exist yet.
         signatures: a dict from names to `Signature`s. The first is `serving_default` too.
         model: the Keras model that the functions call.
-        tokenizers: the `Tokenizer`s that they call.
+        tokenizers: those that they call.
     """
     module = tf.Module()
     # What the functions use must hang on the module, or it could not be saved.
     module.weights = [variable.value for variable in model.variables]
-    module.tokenizers = [tokenizer.in_graph for tokenizer in tokenizers]
+    module.tokenizers = [t.in_graph for t in tokenizers if hasattr(t, "in_graph")]
     functions = {name: concrete(signature) for name, signature in signatures.items()}
     default = next(iter(functions.values()))
     try:

@@ -5,18 +5,18 @@ import re
 from pathlib import Path
 
 from keras_transformer.data.pairs import read_lines
-from keras_transformer.export.bundle import write_bundle
-from keras_transformer.export.parity import compare, size_of
+from keras_transformer.export.parity import size_of
 from keras_transformer.export.runtimes import KerasModel, SavedModel, TFLiteModel, import_litert
 from keras_transformer.export.saved_model import translation_signatures, write_saved_model
 from keras_transformer.export.tflite import QUANTIZATIONS, convert, file_name, tflite_signatures
 from keras_transformer.export.translation import Translation
-from keras_transformer.export.versions import check_base, new_version
+from keras_transformer.export.versions import check_base
 from keras_transformer.export.warmup import import_protos, write_warmup
-from keras_transformer.tasks.display import console, progress_bar
 from keras_transformer.tasks.evaluate import load_test_pairs, score
 from keras_transformer.tasks.examples import of_all_lengths
+from keras_transformer.tasks.export_language import export_language
 from keras_transformer.tasks.export_reader import export_reader
+from keras_transformer.tasks.export_version import export_version, write_beside
 from keras_transformer.tasks.finetune_kinds import KINDS
 from keras_transformer.tasks.run_folder import RunFolder
 from keras_transformer.tasks.translate import Translator
@@ -24,6 +24,7 @@ from keras_transformer.text import END, PADDING, START
 
 SAVED_MODEL, TFLITE = "saved_model", "tflite"
 FORMATS = (SAVED_MODEL, TFLITE)
+LEARNED = {"language": "write", "translation": "translate"}  # where a task's name does not say it
 
 
 def export(
@@ -41,6 +42,7 @@ def export(
     beam_size=1,
     alpha=1.0,
     weights=None,
+    max_tokens=None,
 ):
     """Writes a new version of a served model, if it answers as the run does.
 
@@ -61,18 +63,29 @@ def export(
             more than 1 there is a signature `translate_nbest`. TFLite files decode greedily.
         alpha: how much a beam favours long translations.
         weights: which of the run's models, see `RunFolder.load_model`.
+        max_tokens: of a language model, how many tokens it writes at most, see `export_language`.
 
     Returns:
         The path of the new version, and the rows of the report, see `export.parity.Row`.
     """
     check_arguments(out, format, quantize, version, beam_size)
-    folder = RunFolder(run, "translation", *KINDS)
+    folder = RunFolder(run, "translation", "language", *KINDS)
     examples = load_examples(folder, sentences)
-    if folder.task in KINDS:
+    learned = LEARNED.get(folder.task, folder.task)
+    if max_tokens is not None and folder.task != "language":
+        raise ValueError(f"{run} has learned to {learned}, not to write: there is no --max-tokens")
+    if folder.task != "translation":
         if source is not None or target is not None or beam_size != 1:
             raise ValueError(
-                f"{run} has learned to {folder.task}, not to translate: there is no --source, "
+                f"{run} has learned to {learned}, not to translate: there is no --source, "
                 "--target or --beam"
+            )
+        if folder.task == "language":
+            if data is not None:
+                raise ValueError(f"{run} has learned to {learned}: there is no --data to compare")
+            model = folder.load_model(weights)
+            return export_language(
+                folder, model, out, format, quantize, version, examples, max_tokens, show_progress
             )
         return export_reader(folder, out, format, quantize, version, examples, data, show_progress)
     lines, bleu = examples, None
@@ -87,24 +100,13 @@ def export(
     original = KerasModel(
         translator.model, translator.tokenizers, translator, size_of(folder.path / "model.keras")
     )
-    with new_version(out, version) as (new, final):
-        console.print(f"Writing {final}", markup=False)
+
+    def write(new, final):
         if format == SAVED_MODEL:
-            exported = [write_served(new, final, translator, examples)]
-        else:
-            exported = write_for_devices(new, folder, translator, quantize)
-        with progress_bar(disable=not show_progress) as bar:
-            task = bar.add_task("Comparing", total=1 + len(exported), note="")
-            rows = compare(original, exported, lines, bleu, lambda: bar.advance(task))
-        report = {"run": str(run), "rows": [row.as_dict() for row in rows]}
-        (new / "parity.json").write_text(json.dumps(report, indent=2) + "\n")
-        problems = [f"{row.name}: {problem}" for row in rows for problem in row.problems]
-        if problems:
-            raise ValueError(
-                f"The export does not translate as {run} does, nothing was written. "
-                + "; ".join(problems)
-            )
-    return final, rows
+            return [write_served(new, final, translator, examples)]
+        return write_for_devices(new, folder, translator, quantize)
+
+    return export_version(run, out, version, write, original, lines, show_progress, score=bleu)
 
 
 def check_arguments(out, format, quantize, version, beam_size=1):
@@ -160,12 +162,7 @@ def write_served(new, final, translator, examples):
     write_saved_model(new, signatures, translator.model, dict.fromkeys(translator.tokenizers))
     exported = SavedModel(new)
     write_warmup(new, warmup_requests(exported, examples))
-    names = {
-        name: (list(signature.inputs), sorted(exported.signatures[name].structured_outputs))
-        for name, signature in signatures.items()
-    }
-    name = final.resolve().parent.name
-    write_bundle(final.parent, name, names, {"instances": examples[:1]})
+    write_beside(final, signatures, exported, {"instances": examples[:1]})
     return exported
 
 

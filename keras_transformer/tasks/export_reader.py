@@ -5,8 +5,7 @@ import json
 import numpy as np
 import tensorflow as tf
 
-from keras_transformer.export.bundle import write_bundle
-from keras_transformer.export.parity import compare, size_of
+from keras_transformer.export.parity import size_of
 from keras_transformer.export.reading import Answering, Classification, Tagging
 from keras_transformer.export.reading_runtimes import (
     KerasReader,
@@ -16,9 +15,8 @@ from keras_transformer.export.reading_runtimes import (
 )
 from keras_transformer.export.saved_model import IDS, TEXT, Signature, write_saved_model
 from keras_transformer.export.tflite import convert, file_name
-from keras_transformer.export.versions import new_version
 from keras_transformer.export.warmup import write_warmup
-from keras_transformer.tasks.display import console, progress_bar
+from keras_transformer.tasks.export_version import export_version, write_beside
 from keras_transformer.tasks.reader import Reader
 
 READINGS = {"classify": Classification, "tag": Tagging, "span": Answering}
@@ -55,32 +53,24 @@ def export_reader(folder, out, format, quantize, version, examples, data, show_p
         lambda lines: answers(reader, lines),
         size_of(folder.path / "model.keras"),
     )
-    with new_version(out, version) as (new, final):
-        console.print(f"Writing {final}", markup=False)
+
+    def write(new, final):
         if format == "saved_model":
-            exported = [write_served(new, final, reader, reading, examples)]
-        else:
-            exported = write_for_devices(new, reader, reading, quantize)
-        with progress_bar(disable=not show_progress) as bar:
-            task = bar.add_task("Comparing", total=1 + len(exported), note="")
-            rows = compare(
-                original,
-                exported,
-                lines,
-                score,
-                lambda: bar.advance(task),
-                forced_rows,
-                score_name,
-            )
-        report = {"run": str(folder.path), "rows": [row.as_dict() for row in rows]}
-        (new / "parity.json").write_text(json.dumps(report, indent=2) + "\n")
-        problems = [f"{row.name}: {problem}" for row in rows for problem in row.problems]
-        if problems:
-            raise ValueError(
-                f"The export does not answer as {folder.path} does, nothing was written. "
-                + "; ".join(problems)
-            )
-    return final, rows
+            return [write_served(new, final, reader, reading, examples)]
+        return write_for_devices(new, reader, reading, quantize)
+
+    return export_version(
+        folder.path,
+        out,
+        version,
+        write,
+        original,
+        lines,
+        show_progress,
+        score=score,
+        forced=forced_rows,
+        score_name=score_name,
+    )
 
 
 def answers(reader, lines):
@@ -165,13 +155,9 @@ def write_served(new, final, reader, reading, examples):
     exported = SavedReader(new, ask(reader.kind.name))
     requests = [(name, inputs) for name, inputs in warmup_requests(signatures, exported, examples)]
     write_warmup(new, requests)
-    names = {
-        name: (list(signature.inputs), sorted(exported.signatures[name].structured_outputs))
-        for name, signature in signatures.items()
-    }
     default = requests[0][1]
     request = {"instances": examples[:1]} if len(default) == 1 else {"inputs": as_json(default)}
-    write_bundle(final.parent, final.resolve().parent.name, names, request)
+    write_beside(final, signatures, exported, request)
     return exported
 
 

@@ -2,30 +2,16 @@
 
 import csv
 import math
-import random
 import re
 
 import numpy as np
 import pytest
+from small_language import QUICK, write_text
 from tfds_on_disk import make_data_set
 
 from keras_transformer.tasks import RunFolder, generate, train_language
 from keras_transformer.tasks.language_settings import LanguageSettings
 from keras_transformer.tasks.text_corpus import load_texts
-
-SIZE = {"dim": 32, "num_heads": 2, "ffn_dim": 64, "num_layers": 1, "max_length": 16}
-QUICK = {**SIZE, "batch_tokens": 256, "warmup_steps": 5, "max_steps": 12, "learning_rate": 0.01}
-
-
-def write_text(path, count=300, seed=0, between="\n"):
-    """Lines like "3 cats see 3 dogs"."""
-    draw = random.Random(seed)
-    lines = []
-    for _ in range(count):
-        number = draw.randint(2, 9)
-        lines.append(f"{number} {draw.choice(['cats', 'owls'])} see {number} dogs")
-    path.write_text(between.join(lines) + "\n")
-    return path
 
 
 def rows_of(run):
@@ -33,38 +19,27 @@ def rows_of(run):
         return [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("language")
-    text = write_text(folder / "text")
-    learning = {"max_steps": 250, "batch_tokens": 512, "learning_rate": 0.005, "dim": 48}
-    train_language(
-        folder / "run", text=text, prompt="4 cats", **{**QUICK, **learning, "max_length": 24}
-    )
-    return folder / "run"
-
-
-def test_it_learns_to_write_such_lines(trained):
-    first, *_, last = rows_of(trained)
+def test_it_learns_to_write_such_lines(language):
+    first, *_, last = rows_of(language)
     assert last["val_loss"] < 0.6 * first["val_loss"]
-    (texts,) = generate(trained, ["\n4 cats"], temperature=None, max_tokens=13, stop=["\n"])
+    (texts,) = generate(language, ["\n4 cats"], temperature=None, max_tokens=13, stop=["\n"])
     assert re.fullmatch(r" see \d dogs", texts[0])
-    log = (trained / "train.log").read_text()
+    log = (language / "train.log").read_text()
     assert "| 4 cats" in log
     bits = (
-        last["val_loss"] / math.log(2) * RunFolder(trained).config["data"]["tokens_per_character"]
+        last["val_loss"] / math.log(2) * RunFolder(language).config["data"]["tokens_per_character"]
     )
     assert f"{bits:.3f} bits per character" in log
 
 
-def test_the_command_writes_as_it_goes(trained, command):
+def test_the_command_writes_as_it_goes(language, command):
     code, shown, _ = command(
-        "generate", trained, "--prompt", "\n5 owls", "--greedy", "--stop", "\n"
+        "generate", language, "--prompt", "\n5 owls", "--greedy", "--stop", "\n"
     )
     assert code == 0
     assert re.fullmatch(r"\n5 owls see \d dogs\n", shown)
     options = ("--samples", "2", "--max-tokens", "4", "--prompt", "a", "--prompt", "c")
-    code, shown, _ = command("generate", trained, *options)
+    code, shown, _ = command("generate", language, *options)
     assert code == 0
     heads = [line for line in shown.splitlines() if line.startswith("---")]
     assert heads == ["--- 1.1", "--- 1.2", "--- 2.1", "--- 2.2"]
@@ -79,29 +54,29 @@ def test_the_command_writes_as_it_goes(trained, command):
         (("--prompt", "Hé!"), "and not these: '!' (U+0021), 'H' (U+0048), 'é' (U+00E9)"),
     ],
 )
-def test_what_cannot_be_written_is_one_line(trained, command, given, message):
-    code, shown, err = command("generate", trained, *given)
+def test_what_cannot_be_written_is_one_line(language, command, given, message):
+    code, shown, err = command("generate", language, *given)
     assert (code, shown) == (2, "")
     assert message in err.splitlines()[-1]
 
 
-def test_an_empty_prompt_begins_anew_and_a_long_one_is_cut(trained, command):
-    code, shown, err = command("generate", trained, "--max-tokens", "5")
+def test_an_empty_prompt_begins_anew_and_a_long_one_is_cut(language, command):
+    code, shown, err = command("generate", language, "--max-tokens", "5")
     assert (code, len(shown)) == (0, 6)
-    code, _, err = command("generate", trained, "--max-tokens", "5", "--prompt", "cats " * 20)
+    code, _, err = command("generate", language, "--max-tokens", "5", "--prompt", "cats " * 20)
     assert code == 0
     assert "A prompt is longer than 24 tokens: only its end is read" in err
 
 
-def test_likely_texts_have_a_lower_perplexity(trained, command):
-    code, shown, _ = command("score", trained, "7 owls see 3 dogs", "7 dogs ees 3 slwo")
+def test_likely_texts_have_a_lower_perplexity(language, command):
+    code, shown, _ = command("score", language, "7 owls see 3 dogs", "7 dogs ees 3 slwo")
     assert code == 0
     head, *rows = (line.split("\t") for line in shown.splitlines())
     assert head == ["log-probability", "perplexity", "bits/character", "text"]
     assert [row[-1] for row in rows] == ["7 owls see 3 dogs", "7 dogs ees 3 slwo"]
     assert float(rows[0][1]) < 0.5 * float(rows[1][1])
     assert float(rows[0][0]) > float(rows[1][0])
-    _, after, _ = command("score", trained, " see 3 dogs", "--prompt", "7 owls")
+    _, after, _ = command("score", language, " see 3 dogs", "--prompt", "7 owls")
     assert float(after.splitlines()[1].split("\t")[0]) > float(rows[0][0])
 
 
