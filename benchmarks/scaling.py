@@ -74,8 +74,8 @@ def measure_axis(axis, rounds):
         }
         for name, figures in rows.items()
     ]
-    seconds = exponents(axis, [point["seconds"]["median"] for point in points])
-    memory = exponents(axis, [point["peak MB"] for point in points])
+    seconds = exponents(AXES[axis], [point["seconds"]["median"] for point in points])
+    memory = exponents(AXES[axis], [point["peak MB"] for point in points])
     print(f"\n{axis}: seconds a training step, and megabytes")
     for point, *local in zip(points, [None, *seconds], [None, *memory], strict=True):
         s = point["seconds"]
@@ -99,12 +99,12 @@ def measure_axis(axis, rounds):
     }
 
 
-def exponents(axis, values):
+def exponents(sizes, values):
     """The exponent of growth between each two neighbours."""
     return [
         math.log(b / a) / math.log(y / x)
         for (x, y), (a, b) in zip(
-            itertools.pairwise(AXES[axis]), itertools.pairwise(values), strict=True
+            itertools.pairwise(sizes), itertools.pairwise(values), strict=True
         )
     ]
 

@@ -113,6 +113,11 @@ def generate(
     ] = None,
     samples: Annotated[int, option("How many texts for each prompt; 1.")] = 1,
     seed: Annotated[int, option("Of what is drawn; the same gives the same; 0.")] = 0,
+    draft: Annotated[
+        Path | None,
+        option("Run of a smaller model that guesses ahead, for --greedy: the same text, sooner."),
+    ] = None,
+    guesses: Annotated[int, option("How many tokens it guesses at a time; 4.")] = 4,
     weights: options.Weights = None,
 ):
     """Write, going on from a prompt, with a run of train-lm.
@@ -121,6 +126,7 @@ def generate(
 
         keras-transformer generate runs/shakespeare --prompt "ROMEO:"
         keras-transformer generate runs/shakespeare --prompt "ROMEO:" --samples 3 --stop JULIET
+        keras-transformer generate runs/large --draft runs/small --greedy --prompt "ROMEO:"
     """
     import_tasks().generate_stream(
         run,
@@ -128,6 +134,8 @@ def generate(
         sys.stdout,
         samples=samples,
         weights=weights,
+        draft=draft,
+        guesses=guesses,
         max_tokens=max_tokens,
         temperature=None if greedy else temperature,
         top_k=top_k,

@@ -34,7 +34,7 @@ def test_nobody_wins_while_spreads_overlap(ours, theirs, said):
 
 def test_the_exponent_of_a_power_law_is_found():
     lengths = (8, 16, 32, 64, 128, 256, 512)
-    np.testing.assert_allclose(exponents("length", [0.3 * n**1.5 for n in lengths]), 1.5)
+    np.testing.assert_allclose(exponents(lengths, [0.3 * n**1.5 for n in lengths]), 1.5)
 
 
 def test_a_curve_that_is_first_flat_then_steep_bends():

@@ -58,8 +58,8 @@ def speculative(
         guesses: how many tokens the draft writes at a time.
         pad_id: what is written after the end.
         enough: with how many tokens, a scalar, a sequence waits until all others have as many; for
-            those who look at a part before they go on. No position later than `enough + guesses`
-            is read.
+            those who look at a part before they go on. Positions before `enough + 2 guesses` are
+            read.
 
     Returns:
         A `Guessed`.

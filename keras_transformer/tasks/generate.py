@@ -4,40 +4,57 @@ from keras_transformer.tasks.run_folder import RunFolder
 from keras_transformer.tasks.writer import Writer
 
 
-def load_writer(run, weights=None):
-    """A `Writer` of a run of `train_language`."""
+def load_writer(run, weights=None, draft=None, guesses=4):
+    """A `Writer` of a run of `train_language`.
+
+    Args:
+        run: path of the run.
+        weights: see `RunFolder.load_model`.
+        draft: path of the run of a smaller model that guesses ahead.
+        guesses: how many tokens at a time.
+    """
     folder = RunFolder(run, "language")
-    return Writer(folder.load_model(weights), folder.tokenizers()[0])
+    tokenizer = folder.tokenizers()[0]
+    if draft is None:
+        return Writer(folder.load_model(weights), tokenizer)
+    of_draft = RunFolder(draft, "language")
+    if of_draft.tokenizers()[0].files() != tokenizer.files():
+        raise ValueError(
+            f"A draft must have the vocabulary of the model whose text it guesses, and {draft} has "
+            f"not that of {run}: train it on the same text"
+        )
+    return Writer(folder.load_model(weights), tokenizer, of_draft.load_model(), guesses)
 
 
-def generate(run, prompts, samples=1, weights=None, **options):
+def generate(run, prompts, samples=1, weights=None, draft=None, guesses=4, **options):
     """The texts that follow some prompts.
 
     Args:
         run: path of a run of `train_language`.
         prompts: strings.
         samples: how many texts for each.
-        weights: see `RunFolder.load_model`.
+        weights, draft, guesses: see `load_writer`.
         **options: of `Writer.stream`.
 
     Returns:
         For each prompt a list of texts.
     """
     check_samples(samples)
-    found = load_writer(run, weights).write(repeated(prompts, samples), **options)
+    found = load_writer(run, weights, draft, guesses).write(repeated(prompts, samples), **options)
     return [found[i : i + samples] for i in range(0, len(found), samples)]
 
 
-def generate_stream(run, prompts, out, samples=1, weights=None, **options):
+def generate_stream(run, prompts, out, samples=1, weights=None, draft=None, guesses=4, **options):
     """Writes prompts and what follows them; a single text as it comes, several one after the other.
 
     Args:
-        run, prompts, samples, weights: see `generate`.
+        run, prompts, samples, weights, draft, guesses: see `generate`.
         out: a text file.
         **options: of `Writer.stream`.
     """
     check_samples(samples)
-    parts = load_writer(run, weights).stream(repeated(prompts, samples), **options)
+    writer = load_writer(run, weights, draft, guesses)
+    parts = writer.stream(repeated(prompts, samples), **options)
     if len(prompts) * samples == 1:
         waiting = prompts[0]  # until it is clear that there is something to go on with
         for (part,) in parts:

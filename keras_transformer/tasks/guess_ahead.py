@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from keras_transformer.decoding.speculative import speculative
+from keras_transformer.tasks.token_by_token import State, reading
 
 
 class GuessAhead:
@@ -32,29 +33,36 @@ class GuessAhead:
                 "model"
             )
         self.made = self.right = self.rounds = self.written = 0
+        self._read = reading(draft)
         self._graph = tf.function(self._go_on, reduce_retracing=True)
 
     def read(self, windows):
         """The states of both; see `TokenByToken.read`."""
-        return self.plain.read(windows), self._read_draft(tf.constant(windows))
+        own = self.plain.read(windows)
+        return own, State(self._read(tf.constant(windows), tf.constant(own.room)), own.room)
 
     def go_on(self, rows, offset, count, first, seed, state):
         """Writes so many tokens, to some rows a few more; see `TokenByToken.go_on`."""
-        # Guesses are read before anybody knows whether they are right: there must be room for them.
-        count = min(count, self.context - max(offset) - self.guesses)
+        # Guesses are read before anybody knows whether they are right, also behind the end of rows
+        # that wait for others: there must be room for them.
+        count = min(count, self.context - max(offset) - 2 * self.guesses)
+        own, of_draft = state
         if count < 1:
-            new, own = self.plain.go_on(rows, offset, 1, first, seed, state[0])
-            return new, (own, state[1])
+            new, own = self.plain.go_on(rows, offset, 1, first, seed, own)
+            return new, (own, of_draft)
+        needed = max(offset) + count + 2 * self.guesses
+        own = own.with_room(self.plain.model, needed, self.context)
+        of_draft = of_draft.with_room(self.draft, needed, self.context)
         last = [row[-1] for row in rows]
         numbers = [tf.constant(number, tf.int32) for number in (last, offset, count)]
-        found = self._graph(*numbers, *state)
+        found = self._graph(*numbers, own.caches, of_draft.caches)
         counts = found.counts.numpy()
         self.made += int(found.made.numpy().sum())
         self.right += int(found.right.numpy().sum())
         self.rounds += len(rows) * int(found.rounds)
         self.written += int(counts.sum())
         new = [ids[:n].tolist() for ids, n in zip(found.ids.numpy(), counts, strict=True)]
-        return new, (found.state, found.draft_state)
+        return new, (State(found.state, own.room), State(found.draft_state, of_draft.room))
 
     def describe(self):
         """How well it went, in a sentence."""
@@ -63,20 +71,15 @@ class GuessAhead:
             f"{self.written / max(self.rounds, 1):.1f} tokens for each step of the model"
         )
 
-    @tf.function(input_signature=[tf.TensorSpec((None, None), tf.int32)])
-    def _read_draft(self, ids):
-        _, state = self.draft.step(ids, 0, self.draft.start(tf.shape(ids)[0], self.context))
-        return state
-
-    def _go_on(self, last, offset, count, state, draft_state):
+    def _go_on(self, last, offset, count, caches, draft_caches):
         def from_there(step):
             return lambda ids, position, state: step(ids, offset + position, state)
 
         return speculative(
             from_there(self.plain.model.make_step()),
-            state,
+            caches,
             from_there(self.draft.make_step()),
-            draft_state,
+            draft_caches,
             last,
             self.plain.at_once + self.guesses,
             guesses=self.guesses,

@@ -1,5 +1,7 @@
 """A few tokens at a time, each drawn from what the model says after the one before."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import tensorflow as tf
 
@@ -9,6 +11,45 @@ from keras_transformer.decoding.sampling import check_sampling, drawing
 from keras_transformer.decoding.token_by_token import Writing
 
 NOTHING_ENDS = -1
+SMALLEST_ROOM = 64  # tokens
+
+
+class State(NamedTuple):
+    """What a model has read.
+
+    Attributes:
+        caches: of the model, for its `step`.
+        room: for how many tokens.
+    """
+
+    caches: Any
+    room: int
+
+    def with_room(self, model, needed, context):
+        """The same with room for so many tokens, if it has not: for a short text a small cache.
+
+        Rooms double, so that there are few shapes and little is copied.
+        """
+        if needed <= self.room:
+            return self
+        room = room_for(needed, context)
+        return State(model.enlarge(self.caches, room), room)
+
+
+def room_for(tokens, context):
+    """How much room so many tokens get, at most the context."""
+    room = SMALLEST_ROOM
+    while room < tokens:
+        room *= 2
+    return min(room, context)
+
+
+def reading(model):
+    """A traced function of ids (B, T) and how much room there is to be, to a model's caches."""
+    return tf.function(
+        lambda ids, room: model.step(ids, 0, model.start(tf.shape(ids)[0], room))[1],
+        input_signature=[tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((), tf.int32)],
+    )
 
 
 class TokenByToken:
@@ -33,12 +74,14 @@ class TokenByToken:
         self.context = model.arguments["max_length"]
         self.temperature, self.top_k, self.top_p = temperature, top_k, top_p
         self.penalty = repetition_penalty
+        self._read = reading(model)
         # One where all rows go on at the same place, which is cheaper, and one where they do not.
         self._graphs = {rank: tf.function(self._go_on, reduce_retracing=True) for rank in (0, 1)}
 
     def read(self, windows):
-        """The state after reading arrays of ids, (B, T); see `go_on`."""
-        return self._read(tf.constant(windows))
+        """The `State` after reading an array of ids, (B, T); see `go_on`."""
+        room = room_for(windows.shape[1], self.context)
+        return State(self._read(tf.constant(windows), tf.constant(room)), room)
 
     def go_on(self, rows, offset, count, first, seed, state):
         """Writes so many tokens.
@@ -50,25 +93,21 @@ class TokenByToken:
             count: how many tokens.
             first: how many of each row were written before.
             seed: of what is drawn.
-            state: from `read` or an earlier call.
+            state: the `State` from `read` or an earlier call.
 
         Returns:
             A list of new ids for each row, and the state.
         """
+        state = state.with_room(self.model, max(offset) + count, self.context)
         if len(set(offset)) == 1:
             offset = offset[0]
         numbers = [[row[-1] for row in rows], offset, count, first, seed]
         numbers = [tf.constant(number, tf.int32) for number in numbers]
         seen = None if self.penalty == 1 else tf.constant(padded(map(set, rows), -1))
-        ids, state = self._graphs[np.ndim(offset)](*numbers, seen, state)
-        return ids.numpy()[:, :count].tolist(), state
+        ids, caches = self._graphs[np.ndim(offset)](*numbers, seen, state.caches)
+        return ids.numpy()[:, :count].tolist(), State(caches, state.room)
 
-    @tf.function(input_signature=[tf.TensorSpec((None, None), tf.int32)])
-    def _read(self, ids):
-        _, state = self.model.step(ids, 0, self.model.start(tf.shape(ids)[0], self.context))
-        return state
-
-    def _go_on(self, last, offset, count, first, seed, seen, state):
+    def _go_on(self, last, offset, count, first, seed, seen, caches):
         step = self.model.make_step()
 
         def step_from_there(ids, position, state):
@@ -80,11 +119,11 @@ class TokenByToken:
         choose = choose_likeliest
         if self.temperature is not None:
             choose = drawing(noise, self.temperature, self.top_k, self.top_p)
-        begin = state
+        begin = caches
         if seen is not None:
             vocab_size = self.model.arguments["vocab_size"]
             step_from_there, begin = penalize_repetition(
-                step_from_there, state, seen, None, vocab_size, self.penalty
+                step_from_there, caches, seen, None, vocab_size, self.penalty
             )
         # Ends are looked for outside: rows in which there was one are written on, for nobody.
         writing = Writing(choose, step_from_there, self.at_once, NOTHING_ENDS)

@@ -60,6 +60,24 @@ def test_what_cannot_be_written_is_one_line(language, command, given, message):
     assert message in err.splitlines()[-1]
 
 
+def test_a_run_guesses_ahead_for_another(language, tmp_path, command):
+    draft = train_language(
+        tmp_path / "draft",
+        text=language.with_name("lines.txt"),
+        **{**QUICK, "max_length": 24},
+    )
+    options = ("--prompt", "4 cats", "--greedy", "--max-tokens", "30")
+    _, plain, _ = command("generate", language, *options)
+    code, shown, err = command("generate", language, *options, "--draft", draft.path)
+    assert (code, shown) == (0, plain)
+    assert "of the draft's guesses were right" in err
+    (tmp_path / "other").write_text("to be or not to be\n" * 50)
+    other = train_language(tmp_path / "stranger", text=tmp_path / "other", **QUICK)
+    code, shown, err = command("generate", language, *options, "--draft", other.path)
+    assert (code, shown) == (2, "")
+    assert "A draft must have the vocabulary of the model" in err
+
+
 def test_an_empty_prompt_begins_anew_and_a_long_one_is_cut(language, command):
     code, shown, err = command("generate", language, "--max-tokens", "5")
     assert (code, len(shown)) == (0, 6)

@@ -6,6 +6,7 @@ import pytest
 from keras import ops
 
 from keras_transformer import Gpt
+from keras_transformer.tasks.token_by_token import State
 from keras_transformer.tasks.writer import Writer
 from keras_transformer.tasks.written_text import WrittenText
 from keras_transformer.text.byte_tokenizer import ByteTokenizer
@@ -14,15 +15,24 @@ from keras_transformer.text.characters import CharacterTokenizer
 CHARACTERS = "\nabcdefghij"
 
 
-@pytest.fixture(scope="module")
-def writer():
-    keras.utils.set_random_seed(0)
-    model = Gpt(
-        vocab_size=11, dim=16, num_heads=2, ffn_dim=32, num_layers=2, dropout=0.0, max_length=24
-    )
+def make_model(dim=16, num_layers=2, max_length=24, seed=0):
+    keras.utils.set_random_seed(seed)
+    size = {"dim": dim, "num_layers": num_layers, "max_length": max_length}
+    model = Gpt(vocab_size=11, num_heads=2, ffn_dim=32, dropout=0.0, **size)
     tokens = model.embedding.tokens.embeddings
     tokens.assign(tokens * 8)  # sure of itself: else all tokens are about as likely
-    return Writer(model, CharacterTokenizer(CHARACTERS))
+    return model
+
+
+@pytest.fixture(scope="module")
+def writer():
+    return Writer(make_model(), CharacterTokenizer(CHARACTERS))
+
+
+@pytest.fixture(scope="module")
+def guessing(writer):
+    draft = make_model(dim=8, num_layers=1, max_length=30, seed=1)
+    return Writer(writer.model, writer.tokenizer, draft, guesses=3)
 
 
 def without_cache(writer, prompt, count, context=24):
@@ -46,10 +56,52 @@ def test_greedy_text_is_that_without_a_cache_even_beyond_the_context(writer, pro
     assert found == without_cache(writer, prompt, 60)
 
 
-def test_prompts_of_mixed_length_do_not_depend_on_each_other(writer):
-    prompts = ["a", "abcabcj", "j\nj"]
-    together = writer.write(prompts, max_tokens=17, temperature=None)
-    assert together == [without_cache(writer, prompt, 17) for prompt in prompts]
+def test_prompts_of_mixed_length_do_not_depend_on_each_other_even_beyond_the_context(writer):
+    prompts = ["a", "abcabcj", "j\nj", "abcdefghij" * 2]
+    together = writer.write(prompts, max_tokens=50, temperature=None)
+    assert together == [without_cache(writer, prompt, 50) for prompt in prompts]
+
+
+def test_a_draft_changes_nothing_but_the_number_of_steps(guessing):
+    prompts, said = ["a", "abcabcj", "", "abcdefghij" * 2], []
+    found = guessing.write(prompts, max_tokens=50, temperature=None, say=said.append)
+    assert found == [without_cache(guessing, prompt, 50) for prompt in prompts]
+    way = guessing.way(None, None, None, 1.0)
+    assert 0 < way.rounds < way.written
+    assert said == [way.describe()]
+    assert said[0].endswith("tokens for each step of the model")
+
+
+def test_a_model_that_guesses_for_itself_is_always_right(writer):
+    guessing = Writer(writer.model, writer.tokenizer, writer.model, guesses=3)
+    (found,) = guessing.write(["ab"], max_tokens=16, temperature=None)
+    assert found == without_cache(writer, "ab", 16)
+    way = guessing.way(None, None, None, 1.0)
+    assert way.describe() == (
+        "100% of the draft's guesses were right: 4.0 tokens for each step of the model"
+    )
+
+
+def test_a_cache_grows_with_the_text(monkeypatch):
+    model, prompts, rooms = make_model(max_length=100), ["a", "abcabcj"], set()
+    expected = None
+    monkeypatch.setattr("keras_transformer.tasks.token_by_token.SMALLEST_ROOM", 8)
+    monkeypatch.setattr(State, "with_room", note_room(rooms, State.with_room))
+    for draft in (None, make_model(dim=8, num_layers=1, max_length=100, seed=1)):
+        writer = Writer(model, CharacterTokenizer(CHARACTERS), draft)
+        expected = expected or [without_cache(writer, prompt, 70, 100) for prompt in prompts]
+        rooms.clear()
+        assert writer.write(prompts, max_tokens=70, temperature=None) == expected
+        assert rooms == {32, 64, 100}
+
+
+def note_room(rooms, with_room):
+    def noting(*arguments):
+        state = with_room(*arguments)
+        rooms.add(state.room)
+        return state
+
+    return noting
 
 
 def test_the_same_seed_gives_the_same_in_parts_of_any_size(writer, monkeypatch):
@@ -98,6 +150,26 @@ def test_a_stop_ends_one_text_and_not_the_others(writer):
 def test_wrong_options_are_errors(writer, wrong, message):
     with pytest.raises(ValueError, match=message):
         writer.write(**{"prompts": ["a"], **wrong})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"temperature": 0.8}, "A draft guesses what is likeliest"),
+        ({"temperature": None, "repetition_penalty": 2.0}, "A draft guesses what is likeliest"),
+    ],
+)
+def test_a_draft_is_for_greedy_decoding(guessing, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        guessing.write(["a"], **wrong)
+
+
+def test_a_draft_must_see_enough_and_guess(writer):
+    short = Writer(writer.model, writer.tokenizer, make_model(max_length=23))
+    with pytest.raises(ValueError, match=r"Received: max_length=23 of the draft, 24 of the model"):
+        short.write(["a"], temperature=None)
+    with pytest.raises(ValueError, match=r"`guesses` must be at least 1. Received: guesses=0"):
+        Writer(writer.model, writer.tokenizer, writer.model, 0).write(["a"], temperature=None)
 
 
 def test_half_a_character_and_what_may_be_a_stop_are_held_back():
