@@ -41,8 +41,10 @@ PLAIN = "token by token"
 def cached():
     """Seconds a token, by how many there are already."""
     from keras_transformer import Gpt
+    from keras_transformer.tasks.threads import share_cores
     from keras_transformer.tasks.token_by_token import TokenByToken
 
+    share_cores()  # as `generate` does for models of this width
     model = Gpt.from_size("llama-small", vocab_size=65, max_length=LENGTHS[-1], **MODEL)
     way = TokenByToken(model, None, None, None, 1.0, at_once=8)
 
@@ -94,9 +96,7 @@ def uncached():
 def writing(run, draft=None, guesses=4):
     """Tokens a second, one prompt after the other; what was written; how guessing went."""
     from keras_transformer.tasks.generate import load_writer
-    from keras_transformer.tasks.memory import keep_memory
 
-    keep_memory(together=False)
     writer = load_writer(run, draft=draft, guesses=guesses)
 
     def work():
@@ -108,8 +108,8 @@ def writing(run, draft=None, guesses=4):
         found = {"tokens/s": len(PROMPTS) * TOKENS / seconds, "texts": texts}
         if draft is not None:
             way = writer.way(None, None, None, 1.0)
-            found["right"] = way.right / way.made
-            found["tokens a step"] = way.written / way.rounds
+            found["right"] = way.right
+            found["tokens a step"] = way.written / way.looks
         return found
 
     return work

@@ -3,7 +3,7 @@
 from keras import ops
 
 
-def read_prompts(step, state, prompts, lengths=None):
+def read_prompts(step, state, prompts, lengths=None, go_on=None):
     """Reads prompts; a decoder begins with the last token of each, which it reads once more.
 
     Args:
@@ -12,6 +12,7 @@ def read_prompts(step, state, prompts, lengths=None):
         state: room for prompts and what follows them.
         prompts: (B, P), ids, P >= 1; anything after the end of the shorter ones.
         lengths: (B,), of each prompt, at least 1; None if all are P tokens long.
+        go_on: the step function for what comes after them, if it is another one.
 
     Returns:
         The step function, in which position 0 is that of each prompt's last token; the state; and
@@ -26,7 +27,7 @@ def read_prompts(step, state, prompts, lengths=None):
         last = ops.squeeze(ops.take_along_axis(prompts, ops.expand_dims(offset, 1), axis=1), 1)
 
     def step_from_there(ids, position, state):
-        return step(ids, offset + position, state)
+        return (go_on or step)(ids, offset + position, state)
 
     return step_from_there, state, last
 

@@ -11,20 +11,19 @@ class Guessed(NamedTuple):
     Attributes:
         ids: (B, max_length), what was written.
         counts: (B,), how many tokens of each sequence that is.
-        rounds: a scalar, how many steps of the large model it took.
-        made: (B,), how many guesses were made while a sequence was written.
-        right: (B,), how many of them were right.
+        looks: (B,), in how many steps of the large model they were written: each gave one token of
+            its own, and all others are guesses that were right.
         state: of the large model; to go on, its next step gets the last token written.
         draft_state: likewise of the draft.
+        unread: (B,), to go on with.
     """
 
     ids: Any
     counts: Any
-    rounds: Any
-    made: Any
-    right: Any
+    looks: Any
     state: Any
     draft_state: Any
+    unread: Any
 
 
 def speculative(
@@ -38,6 +37,7 @@ def speculative(
     guesses=4,
     pad_id=0,
     enough=None,
+    unread=None,
 ):
     """Writes exactly what `greedy` writes with `step` alone, in fewer of its steps.
 
@@ -47,8 +47,8 @@ def speculative(
 
     Args:
         step: a function `step(ids, position, state) -> logits, state`, of ids (B, T) for any T and
-            positions (B,); see `read_prompts`. What it has written at later positions may be
-            overwritten.
+            positions (B,), a scalar if B is 1; see `read_prompts`. What it has written at later
+            positions may be overwritten.
         state: what its first step gets, with room for `max_length + guesses` tokens.
         draft_step: the same of the smaller model.
         draft_state: likewise.
@@ -60,76 +60,86 @@ def speculative(
         enough: with how many tokens, a scalar, a sequence waits until all others have as many; for
             those who look at a part before they go on. Positions before `enough + 2 guesses` are
             read.
+        unread: (B,), what stands before `start_ids` if the draft has not read it yet, and -1 where
+            it has; what an earlier call gave.
 
     Returns:
         A `Guessed`.
     """
     if guesses < 1:
         raise ValueError(f"`guesses` must be at least 1. Received: guesses={guesses}")
-    end_id = -1 if end_id is None else end_id
     enough = max_length if enough is None else enough
     start_ids = ops.cast(start_ids, "int32")
     batch_size = ops.shape(start_ids)[0]
     columns = ops.expand_dims(ops.arange(max_length, dtype="int32"), 0)  # (1, L)
     zeros = ops.zeros((batch_size,), "int32")
 
-    def guess(last, position, draft_state):
-        """The draft's tokens, (B, guesses), and its state, in which all of them are."""
-        tokens = []
-        for i in range(guesses):
-            logits, draft_state = draft_step(ops.expand_dims(last, 1), position + i, draft_state)
-            last = likeliest(ops.squeeze(logits, 1))
-            tokens.append(last)
-        # The last one is read, too: should it be right, the next round begins after it.
-        _, draft_state = draft_step(ops.expand_dims(last, 1), position + guesses, draft_state)
+    # A single sequence is at one place, which is cheaper.
+    place = ops.squeeze if start_ids.shape[0] == 1 else lambda position, axis: position
+
+    def guess(last, unread, position, draft_state):
+        """The draft's tokens, (B, guesses), and its state, in which all but the newest are."""
+        # Two tokens for all: where none has waited, the second one is overwritten later.
+        waits = unread >= 0
+        ids = ops.stack([ops.where(waits, unread, last), last], axis=1)
+        first = position - ops.cast(waits, "int32")
+        logits, draft_state = draft_step(ids, place(first, 0), draft_state)
+        token = likeliest(ops.where(ops.expand_dims(waits, 1), logits[:, 1], logits[:, 0]))
+        tokens = [token]
+        for i in range(1, guesses):
+            token = ops.expand_dims(token, 1)
+            logits, draft_state = draft_step(token, place(position + i, 0), draft_state)
+            token = likeliest(ops.squeeze(logits, 1))
+            tokens.append(token)
         return ops.stack(tokens, axis=1), draft_state
 
-    def advance(rounds, count, running, last, written, made, right, state, draft_state):
-        guessed, draft_state = guess(last, count, draft_state)
+    def advance(looks, running, count, last, written, unread, state, draft_state):
+        guessed, draft_state = guess(last, unread, count, draft_state)
         ids = ops.concatenate([ops.expand_dims(last, 1), guessed], axis=1)  # (B, guesses + 1)
-        logits, state = step(ids, count, state)
+        logits, state = step(ids, place(count, 0), state)
         own = likeliest(logits)  # (B, guesses + 1), what the model says after each of them
-        agree = ops.cumprod(ops.cast(own[:, :-1] == guessed, "int32"), axis=1)
-        agreed = ops.sum(agree, axis=1)  # (B,)
         # Of its own tokens those up to the first disagreement are what greedy decoding gives.
-        new = agreed + 1
-        ended = ops.cumsum(ops.cast(own == end_id, "int32"), axis=1) - ops.cast(
-            own == end_id, "int32"
-        )  # how many ends came before
-        after_end = ops.sum(ops.cast(ended > 0, "int32"), axis=1)
-        new = ops.minimum(new, guesses + 1 - after_end)
-        new = ops.minimum(new, max_length - count)
+        stops = own[:, :-1] != guessed
+        if end_id is not None:
+            stops = ops.logical_or(stops, own[:, :-1] == end_id)
+        taken = ops.cumsum(ops.cast(stops, "int32"), axis=1) == 0
+        new = ops.minimum(1 + ops.sum(ops.cast(taken, "int32"), axis=1), max_length - count)
         new = ops.where(running, new, 0)
         index = columns - ops.expand_dims(count, 1)  # (B, L), which of the new ones goes there
         here = ops.logical_and(index >= 0, index < ops.expand_dims(new, 1))
-        values = ops.take_along_axis(own, ops.clip(index, 0, guesses), axis=1)
-        written = ops.where(here, values, written)
-        newest = ops.take_along_axis(own, ops.expand_dims(ops.maximum(new - 1, 0), 1), axis=1)
-        last = ops.where(running, ops.squeeze(newest, 1), last)
-        made = made + ops.where(running, guesses, 0)
-        right = right + ops.where(running, ops.minimum(agreed, new), 0)
+        written = ops.where(here, pick(own, index), written)
+        newest = ops.squeeze(pick(own, ops.expand_dims(new - 1, 1)), 1)
+        last = ops.where(running, newest, last)
+        # The newest guess, if it was right and the model's own token came after it.
+        waits = ops.where(new > guesses, guessed[:, -1], -1)
+        unread = ops.where(running, waits, unread)
+        looks = looks + ops.cast(running, "int32")
         count = count + new
-        running = ops.logical_and(running, last != end_id)
         running = ops.logical_and(running, count < enough)
-        return rounds + 1, count, running, last, written, made, right, state, draft_state
-
-    def goes_on(rounds, count, running, *_):
-        return ops.any(running)
+        if end_id is not None:
+            running = ops.logical_and(running, last != end_id)
+        return looks, running, count, last, written, unread, state, draft_state
 
     loop = (
-        ops.convert_to_tensor(0, "int32"),
         zeros,
         zeros < enough,
+        zeros,
         start_ids,
         ops.full((batch_size, max_length), pad_id, dtype="int32"),
-        zeros,
-        zeros,
+        zeros - 1 if unread is None else ops.cast(unread, "int32"),
         state,
         draft_state,
     )
-    rounds, counts, _, _, *found = ops.while_loop(goes_on, advance, loop)
-    written, *others = found
-    return Guessed(written, counts, rounds, *others)
+    found = ops.while_loop(lambda looks, running, *_: ops.any(running), advance, loop)
+    looks, _, counts, _, written, unread, state, draft_state = found
+    return Guessed(written, counts, looks, state, draft_state, unread)
+
+
+def pick(values, index):
+    """Of values (B, T) those at an index (B, N), 0 where there are none: few, cheap operations."""
+    columns = ops.arange(values.shape[1], dtype="int32")
+    there = ops.expand_dims(index, 2) == columns  # (B, N, T)
+    return ops.sum(ops.where(there, ops.expand_dims(values, 1), 0), axis=2)
 
 
 def likeliest(logits):

@@ -110,7 +110,7 @@ class Generation:
         batch_size = tf.shape(ids)[0]
         texts = tf.pad(ids, [[0, 0], [0, most]])
         columns = tf.range(tf.shape(texts)[1])[None]
-        step = self.model.make_step()
+        step, go_on = self.model.step, self.model.make_step(overwrite=True)
 
         def is_unfinished(done, running, *_):
             return (done < most) & tf.reduce_any(running)
@@ -123,7 +123,7 @@ class Generation:
             places = tf.range(longest)[None] + (lengths - seen)[:, None]
             windows = tf.gather(texts, tf.minimum(places, tf.shape(texts)[1] - 1), batch_dims=1)
             state = self.model.start(batch_size, longest + count - 1)
-            from_there, state, last = read_prompts(step, state, windows, seen)
+            from_there, state, last = read_prompts(step, state, windows, seen, go_on)
             left = tf.where(running, limits - done, 0)
             new, new_scores = write_tokens(
                 lambda logits, position: choose(logits, done + position),

@@ -55,11 +55,10 @@ def write(slots, new, position):
     if isinstance(position, Integral) and all(isinstance(size, int) for size in sizes):
         check_room(position, sizes[0], cache_length=sizes[1])
     position = ops.cast(position, "int32")
-    if new.shape[2] == 1 and len(position.shape) == 0:
-        if tensorflow_ops.writes_in_place():
-            return ops.slice_update(slots, (0, 0, position, 0), new)
-        if tensorflow_ops.overwrites():
-            return tensorflow_ops.overwrite(slots, new, position)
+    if tensorflow_ops.overwrites():
+        return tensorflow_ops.overwrite(slots, new, position)
+    if new.shape[2] == 1 and len(position.shape) == 0 and tensorflow_ops.writes_in_place():
+        return ops.slice_update(slots, (0, 0, position, 0), new)
     if len(position.shape) == 1:
         position = ops.reshape(position, (-1, 1, 1))
     slot = ops.arange(ops.shape(slots)[2], dtype="int32")

@@ -1,5 +1,6 @@
 """Rotary positions: queries and keys are turned by an angle that grows with their position."""
 
+import numpy as np
 from keras import ops
 
 BASE = 10_000
@@ -21,7 +22,7 @@ def rotate(x, positions, base=BASE):
         (B, H, T, K).
     """
     half = x.shape[-1] // 2
-    frequencies = ops.power(float(base), -ops.arange(half, dtype="float32") / half)
+    frequencies = (float(base) ** (-np.arange(half) / half)).astype("float32")
     angles = ops.expand_dims(ops.cast(positions, "float32"), -1) * frequencies  # (T, K/2)
     angles = ops.expand_dims(angles, -3)  # (1, T, K/2) or (B, 1, T, K/2): the same in every head
     cos, sin = ops.cast(ops.cos(angles), x.dtype), ops.cast(ops.sin(angles), x.dtype)

@@ -105,10 +105,11 @@ class MultiHeadSelfAttention(keras.layers.Layer):
         first_key = self.heads.num_heads
         first_value = first_key + self.heads.num_kv_heads
         heads = self.heads.split(project(self.qkv, x))  # (B, H + 2 H_kv, T, K)
-        queries, keys, values = ops.split(heads, (first_key, first_value), axis=1)
-        if self.attention_positions == "rotary":
-            queries = rotate(queries, positions, self.rotary_base)
-            keys = rotate(keys, positions, self.rotary_base)
+        if self.attention_positions != "rotary":
+            return ops.split(heads, (first_key, first_value), axis=1)
+        # Queries and keys are turned by the same angles: once for both.
+        turned, values = ops.split(heads, (first_value,), axis=1)
+        queries, keys = ops.split(rotate(turned, positions, self.rotary_base), (first_key,), axis=1)
         return queries, keys, values
 
     def call(

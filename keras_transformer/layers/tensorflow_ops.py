@@ -69,12 +69,12 @@ def zeros_of_their_own(shape, dtype):
 
 
 def overwrite(slots, new, position):
-    """Writes one token's keys or values where they belong; the tensor that had none is gone.
+    """Writes tokens' keys or values where they belong; the tensor that had none is gone.
 
     Args:
         slots: (B, H, L, K).
-        new: (B, H, 1, K).
-        position: a scalar tensor.
+        new: (B, H, T, K), T at least 1.
+        position: of the first of them: a scalar tensor, or (B,).
 
     Returns:
         (B, H, L, K), in the same memory.
@@ -82,7 +82,12 @@ def overwrite(slots, new, position):
     import tensorflow as tf
 
     shape = tf.shape(slots)
-    rows = tf.range(position, tf.reduce_prod(shape[:3]), shape[2])  # every row's slot
+    if new.shape[2] == 1 and not position.shape.rank:
+        rows = tf.range(position, tf.reduce_prod(shape[:3]), shape[2])  # every row's slot
+    else:
+        first = tf.range(0, tf.reduce_prod(shape[:3]), shape[2])  # slot of every row
+        first = tf.reshape(first, shape[:2]) + tf.reshape(position, [-1, 1])  # (B, H)
+        rows = tf.reshape(first[:, :, None] + tf.range(tf.shape(new)[2]), [-1])
     lying_flat, new = (tf.reshape(x, [-1, new.shape[3]]) for x in (slots, new))
     return tf.reshape(tf.raw_ops.InplaceUpdate(x=lying_flat, i=rows, v=new), shape)
 

@@ -1,11 +1,18 @@
 """Going on with prompts, by a trained language model."""
 
+from keras_transformer.tasks.memory import keep_memory
 from keras_transformer.tasks.run_folder import RunFolder
+from keras_transformer.tasks.threads import share_cores
 from keras_transformer.tasks.writer import Writer
+
+NARROW = 512  # features; what is wider is written sooner by all cores together
 
 
 def load_writer(run, weights=None, draft=None, guesses=4):
     """A `Writer` of a run of `train_language`.
+
+    The process keeps memory it has freed; and if TensorFlow has not started yet and the model is
+    narrow, every operation gets one core: they wait for each other, and are over in microseconds.
 
     Args:
         run: path of the run.
@@ -14,6 +21,9 @@ def load_writer(run, weights=None, draft=None, guesses=4):
         guesses: how many tokens at a time.
     """
     folder = RunFolder(run, "language")
+    keep_memory(together=False)
+    if folder.config["model"]["dim"] <= NARROW:
+        share_cores()
     tokenizer = folder.tokenizers()[0]
     if draft is None:
         return Writer(folder.load_model(weights), tokenizer)
@@ -54,20 +64,18 @@ def generate_stream(run, prompts, out, samples=1, weights=None, draft=None, gues
     """
     check_samples(samples)
     writer = load_writer(run, weights, draft, guesses)
-    parts = writer.stream(repeated(prompts, samples), **options)
     if len(prompts) * samples == 1:
         waiting = prompts[0]  # until it is clear that there is something to go on with
-        for (part,) in parts:
+        for (part,) in writer.stream(prompts, **options):
             out.write(waiting + part)
             out.flush()
             waiting = ""
         out.write("\n")
         return
-    texts = repeated(prompts, samples)
-    for new in parts:
-        texts = [text + part for text, part in zip(texts, new, strict=True)]
-    for number, text in enumerate(texts):
-        out.write(f"--- {number // samples + 1}.{number % samples + 1}\n{text}\n")
+    prompts = repeated(prompts, samples)
+    texts = writer.write(prompts, **options)
+    for number, (prompt, text) in enumerate(zip(prompts, texts, strict=True)):
+        out.write(f"--- {number // samples + 1}.{number % samples + 1}\n{prompt}{text}\n")
 
 
 def repeated(prompts, samples):

@@ -93,7 +93,7 @@ class TokenByToken:
             count: how many tokens.
             first: how many of each row were written before.
             seed: of what is drawn.
-            state: the `State` from `read` or an earlier call.
+            state: the `State` from `read` or an earlier call, which is overwritten.
 
         Returns:
             A list of new ids for each row, and the state.
@@ -108,7 +108,7 @@ class TokenByToken:
         return ids.numpy()[:, :count].tolist(), State(caches, state.room)
 
     def _go_on(self, last, offset, count, first, seed, seen, caches):
-        step = self.model.make_step()
+        step = self.model.make_step(overwrite=True)
 
         def step_from_there(ids, position, state):
             return step(ids, offset + position, state)

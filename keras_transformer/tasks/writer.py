@@ -4,7 +4,8 @@ from keras_transformer.tasks.guess_ahead import GuessAhead
 from keras_transformer.tasks.token_by_token import TokenByToken, padded
 from keras_transformer.tasks.written_text import WrittenText
 
-AT_ONCE = 8  # tokens written before somebody looks at them
+# Tokens written at a time: where somebody looks on, and where only the whole text counts.
+AT_ONCE, AT_ONCE_UNSEEN = 8, 32
 
 
 class Writer:
@@ -29,7 +30,7 @@ class Writer:
     def write(self, prompts, **options):
         """The whole texts that follow the prompts, a list; see `stream`."""
         texts = [""] * len(prompts)
-        for parts in self.stream(prompts, **options):
+        for parts in self.stream(prompts, **{"at_once": AT_ONCE_UNSEEN, **options}):
             texts = [text + part for text, part in zip(texts, parts, strict=True)]
         return texts
 
@@ -44,6 +45,7 @@ class Writer:
         seed=0,
         stop=(),
         say=lambda text: None,
+        at_once=AT_ONCE,
     ):
         """What follows the prompts, as it is written.
 
@@ -57,13 +59,14 @@ class Writer:
             seed: of what is drawn: the same gives the same.
             stop: texts before which the writing stops.
             say: a function that is told what the user should know.
+            at_once: how many tokens are written at a time.
 
         Yields:
             Lists of strings, to be added to the texts of each prompt.
         """
         if max_tokens < 1:
             raise ValueError(f"`max_tokens` must be at least 1. Received: max_tokens={max_tokens}")
-        way = self.way(temperature, top_k, top_p, repetition_penalty)
+        way = self.way(temperature, top_k, top_p, repetition_penalty, at_once)
         rows = [self.tokenizer.encode(prompt) or [self.tokenizer.start] for prompt in prompts]
         if any(len(row) > self.context for row in rows):
             say(f"A prompt is longer than {self.context} tokens: only its end is read")
@@ -78,7 +81,7 @@ class Writer:
             if state is None:
                 windows = [row[-n:] for row, n in zip(rows, seen, strict=True)]
                 state = way.read(padded(windows, 0)[:, : self.context])
-            count, offset = min(AT_ONCE, max(left), room), [n - 1 for n in seen]
+            count, offset = min(at_once, max(left), room), [n - 1 for n in seen]
             new, state = way.go_on(rows, offset, count, max_tokens - max(left), seed, state)
             for row, ids in zip(rows, new, strict=True):
                 row.extend(ids)
@@ -90,7 +93,7 @@ class Writer:
         if self.draft is not None:
             say(way.describe())
 
-    def way(self, temperature, top_k, top_p, repetition_penalty):
+    def way(self, temperature, top_k, top_p, repetition_penalty, at_once=AT_ONCE_UNSEEN):
         """What writes the tokens: a `TokenByToken`, or a `GuessAhead` if there is a draft."""
         kind = (temperature, top_k, top_p, repetition_penalty)
         if self.draft is not None and (temperature is not None or repetition_penalty != 1):
@@ -98,12 +101,12 @@ class Writer:
                 "A draft guesses what is likeliest: it is for greedy decoding without a penalty. "
                 f"Received: temperature={temperature}, repetition_penalty={repetition_penalty}"
             )
-        if kind not in self._ways:
-            way = TokenByToken(self.model, *kind, at_once=AT_ONCE)
+        if (kind, at_once) not in self._ways:
+            way = TokenByToken(self.model, *kind, at_once)
             if self.draft is not None:
                 way = GuessAhead(way, self.draft, self.guesses)
-            self._ways[kind] = way
-        return self._ways[kind]
+            self._ways[kind, at_once] = way
+        return self._ways[kind, at_once]
 
     def _slide(self, seen):
         """How many of a row's last tokens are read when the context of some row is full."""

@@ -116,6 +116,18 @@ def test_resumed_it_ends_with_the_same_weights(tmp_path):
         np.testing.assert_array_equal(one, other)
 
 
+def test_in_half_precision_it_learns_and_writes(tmp_path):
+    text = write_text(tmp_path / "text")
+    run = train_language(tmp_path / "run", text=text, mixed_precision=True, **QUICK)
+    model = run.load_model()
+    assert model.blocks[0].compute_dtype == "bfloat16"
+    assert model.blocks[0].variable_dtype == "float32"
+    *_, last = rows_of(tmp_path / "run")
+    assert last["val_loss"] < math.log(model.arguments["vocab_size"])
+    ((found,),) = generate(tmp_path / "run", ["4 cats"], max_tokens=20, temperature=None)
+    assert len(found) == 20
+
+
 @pytest.mark.parametrize("kind", ["bytes", "bpe", "unigram"])
 def test_other_vocabularies(kind, tmp_path):
     text = write_text(tmp_path / "text")

@@ -100,16 +100,28 @@ def test_a_training_moves_from_one_to_two_to_workers_and_back(alone, pairs_file,
     assert_close(model.get_weights(), weights_of_worker(alone))
 
 
+OF_BERT = {**SIZE, "what": "pretrain", "vocab_size": 120, "batch_tokens": 192, "max_steps": 4}
+OF_GPT = {**SIZE, "what": "train_language", "batch_tokens": 192, "max_steps": 4}
+
+
 @pytest.mark.slow
-def test_a_bert_learns_on_two_devices_what_it_learns_on_one(tmp_path):
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        (OF_BERT, ["masked_perplexity", "next_accuracy", "val_loss", "val_masked_perplexity"]),
+        (OF_GPT, ["perplexity", "accuracy", "val_loss", "val_perplexity"]),
+        ({**OF_GPT, "documents": True, "size": "llama-mini"}, ["perplexity", "val_perplexity"]),
+    ],
+    ids=["bert", "gpt", "packed llama"],
+)
+def test_other_models_learn_on_two_devices_what_they_learn_on_one(options, names, tmp_path):
     text = write_documents(tmp_path / "text")
-    options = {"what": "pretrain", "text": str(text), "vocab_size": 120, "max_steps": 4}
-    options |= {**SIZE, "batch_tokens": 192, "warmup_steps": 5, "dropout": 0.0}
     for strategy in ("one", "mirrored"):
-        run(tmp_path / strategy, strategy=strategy, **options)
+        out = tmp_path / strategy
+        run(out, strategy=strategy, text=str(text), warmup_steps=5, dropout=0.0, **options)
     *_, one = metrics(tmp_path / "one")
     *_, two = metrics(tmp_path / "mirrored")
-    for name in ("masked_perplexity", "next_accuracy", "val_loss", "val_masked_perplexity"):
+    for name in names:
         np.testing.assert_allclose(two[name], one[name], rtol=1e-4, err_msg=name)
     assert_close(weights_of_worker(tmp_path / "one"), weights_of_worker(tmp_path / "mirrored"))
 
