@@ -93,7 +93,7 @@ MUTATIONS = [
         "export/generation.py",
         "seen = tf.where(seen > self.context, max(self.context // 2, 1), seen)",
         "seen = tf.minimum(seen, self.context)",
-        "export/test_generation.py",
+        "export/test_generation.py::test_texts_are_those_of_the_host_even_beyond_the_context",
     ),
     Mutation(
         "rows of a served batch slide together",
@@ -101,14 +101,14 @@ MUTATIONS = [
         "seen = tf.where(seen > self.context, max(self.context // 2, 1), seen)",
         "seen = tf.cond(tf.reduce_max(seen) > self.context, "
         "lambda: tf.minimum(seen, self.context // 2), lambda: seen)",
-        "export/test_generation.py",
+        "export/test_generation.py::test_texts_are_those_of_the_host_even_beyond_the_context",
     ),
     Mutation(
         "an ended text goes on in the graph",
         "export/generation.py",
         "real = tf.cumsum(ends, axis=1, exclusive=True) == 0",
         "real = ends >= 0",
-        "export/test_generation.py",
+        "export/test_generation.py::test_texts_are_those_of_the_host_even_beyond_the_context",
     ),
     Mutation(
         "drawn texts depend on their company",
@@ -122,7 +122,8 @@ MUTATIONS = [
         "tasks/writer.py",
         "return max(self.context // 2, 1) if seen > self.context else seen",
         "return min(max(self.context // 2, 1), seen)",
-        "tasks/test_writer.py",
+        "tasks/test_writer.py::"
+        "test_prompts_of_mixed_length_do_not_depend_on_each_other_even_beyond_the_context",
     ),
     Mutation(
         "one guess more is believed than was right",
@@ -157,7 +158,8 @@ MUTATIONS = [
         "layers/tensorflow_ops.py",
         "tf.reshape(position, [-1, 1])  # (B, H)",
         "tf.reshape(position, [-1, 1])[:1]  # (B, H)",
-        "tasks/test_writer.py",
+        "tasks/test_writer.py::"
+        "test_prompts_of_mixed_length_do_not_depend_on_each_other_even_beyond_the_context",
     ),
     Mutation(
         "a cache does not grow",

@@ -1,6 +1,7 @@
 """Draws the learning curve of a run.
 
 python docs/pictures/draw_learning_curve.py runs/ende docs/pictures/multi30k.png
+python docs/pictures/draw_learning_curve.py runs/shakespeare docs/pictures/shakespeare.png loss
 """
 
 import csv
@@ -10,19 +11,20 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 
-def main(run, out):
+def main(run, out, first="perplexity"):
     """Writes the picture of the run's `metrics.csv`."""
     with (Path(run) / "metrics.csv").open() as file:
         rows = list(csv.DictReader(file))
     minutes = [float(row["seconds"]) / 60 for row in rows]
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
-    for axis, metric in ((left, "perplexity"), (right, "accuracy")):
+    for axis, metric in ((left, first), (right, "accuracy")):
         for name, label in ((metric, "training, with dropout"), (f"val_{metric}", "validation")):
             axis.plot(minutes, [float(row[name]) for row in rows], marker=".", label=label)
         axis.set_xlabel("minutes")
         axis.set_title(metric)
         axis.grid(alpha=0.3)
-    left.set_yscale("log")
+    if first == "perplexity":
+        left.set_yscale("log")
     left.legend()
     figure.savefig(out, dpi=110)
 
