@@ -76,7 +76,7 @@ lint: $(VENV)/.installed-test ## ruff
 
 # Each can be run alone: `python -m benchmarks.train_speed --help`.
 BENCH = train_speed decode_speed ladder
-BENCH_WITHOUT_DATA = layer_speed step_profile scaling startup
+BENCH_WITHOUT_DATA = layer_speed step_profile scaling startup write_speed
 bench: $(VENV)/.installed-bench ## how fast it is beside others; DATA=<folder of Multi30k's files>
 	@test -n "$(DATA)" || { echo "Say where Multi30k is: make bench DATA=<folder>" >&2; exit 2; }
 	for question in $(BENCH_WITHOUT_DATA); do $(BIN)/python -m benchmarks.$$question || exit 1; done

@@ -1,23 +1,21 @@
-"""Few-shot classification: a language model learns a task from its prompt, and `score` asks it.
+"""Few-shot classification: the examples in the prompt say what is asked, and `score` answers.
 
     python examples/learn_from_prompt.py
 
-    cow: yes              fork: no              A list of two kinds of things, each kind with a
-    plate: no             sun: yes              label. Which kinds, and which of them has which
-    goat: yes             spoon: no             label, is drawn anew for every list.
-    cup: ?                rain: ?
+    cow animal            cow c                 cow 3
+    plate kitchen         plate p               plate 5
+    thunder ...           thunder ...           thunder ...
 
-A small GPT reads such lists. What a label means stands in none of its weights: it can only be found
-in the list itself. So the model has to learn to learn from examples. Then it gets lists of pairs of
-kinds that it has never seen together, and is asked for the next label: the two are compared by how
-likely each is after the prompt (`score`), which is how GPT-3 was asked (Brown et al. 2020).
+A small GPT reads lists of words: beside each word stands its kind, or its first letter, or how many
+letters it has, the same in all lines of a list. Then it gets new lists, and the last label is
+missing. All 32 labels that there are, of whatever sort, are compared by how likely each is after
+the prompt (`score`), which is how GPT-3 was asked (Brown et al. 2020). Nothing is trained for that.
 
-Without an example it must guess, with two it may not have seen the other kind yet; with eight it
-knows. About three minutes on two cores.
+Without an example it cannot know which of the three is wanted; one example is enough. About
+a minute on two cores.
 """
 
 import argparse
-import itertools
 import random
 from pathlib import Path
 
@@ -31,50 +29,52 @@ KINDS = {
     "colour": "red blue green black white brown pink grey purple yellow orange gold",
     "body": "hand foot arm leg nose ear knee neck chin toe thumb elbow",
 }
-LABELS = ("yes", "no")
-LINES = 12
-SHOTS = (0, 1, 2, 4, 8)
-UNSEEN = (("animal", "weather"), ("kitchen", "body"), ("clothes", "colour"))
+KIND_OF = {word: kind for kind, words in KINDS.items() for word in words.split()}
+QUESTIONS = {
+    "kind": KIND_OF.get,
+    "first letter": lambda word: word[0],
+    "letters": lambda word: str(len(word)),
+}
+LABELS = sorted({label(word) for label in QUESTIONS.values() for word in KIND_OF})
+LINES = 8
+SHOTS = (0, 1, 2, 4)
 
 
-def write_list(kinds, draw, lines=LINES):
-    """Words of two kinds in any order, each with the label that its kind has here."""
-    labels = dict(zip(draw.sample(kinds, 2), LABELS, strict=True))
-    words = [(word, labels[kind]) for kind in kinds for word in KINDS[kind].split()]
-    return draw.sample(words, lines)
+def write_list(question, draw, lines=LINES):
+    """Different words, each with its label."""
+    return [(word, QUESTIONS[question](word)) for word in draw.sample(sorted(KIND_OF), lines)]
 
 
 def as_prompt(examples, word):
     """What the model reads before it says a label."""
-    return "".join(f"{word}: {label}\n" for word, label in examples) + f"{word}:"
+    return "".join(f"{word} {label}\n" for word, label in examples) + word
 
 
 def write_corpus(path, count, seed=0):
-    """Lists of all pairs of kinds but those that are kept for later, blank lines between them."""
+    """A text file of lists, blank lines between them."""
     draw = random.Random(seed)
-    pairs = [pair for pair in itertools.combinations(KINDS, 2) if pair not in UNSEEN]
-    lists = [write_list(draw.choice(pairs), draw) for _ in range(count)]
-    texts = ["\n".join(f"{word}: {label}" for word, label in of_list) for of_list in lists]
+    lists = [write_list(draw.choice(list(QUESTIONS)), draw) for _ in range(count)]
+    texts = ["\n".join(f"{word} {label}" for word, label in of_list) for of_list in lists]
     path.write_text("\n\n".join(texts) + "\n")
 
 
 def accuracy(scorer, shots, count, seed=1):
-    """How often the likelier label is the right one, after so many examples."""
+    """How often the likeliest label is the right one, after so many examples."""
     draw, prompts, right = random.Random(seed), [], []
     for _ in range(count):
-        *examples, (word, label) = write_list(draw.choice(UNSEEN), draw, shots + 1)
+        *examples, (word, label) = write_list(draw.choice(list(QUESTIONS)), draw, shots + 1)
         prompts.append(as_prompt(examples, word))
         right.append(label)
-    yes, no = (scorer([f" {label}"] * count, prompts) for label in LABELS)
-    found = [LABELS[one.total < other.total] for one, other in zip(yes, no, strict=True)]
+    totals = [[score.total for score in scorer([f" {label}"] * count, prompts)] for label in LABELS]
+    found = [LABELS[of_prompt.index(max(of_prompt))] for of_prompt in zip(*totals, strict=True)]
     return sum(f == r for f, r in zip(found, right, strict=True)) / count
 
 
-def main(steps=None, out="runs/learn_from_prompt", count=500):
+def main(steps=None, out="runs/learn_from_prompt", count=200):
     """Trains, asks, prints; returns the accuracy for each number of examples."""
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
-    write_corpus(out / "lists.txt", 20_000 if steps is None else 200)
+    write_corpus(out / "lists.txt", 10_000 if steps is None else 200)
     train_language(
         out / "run",
         text=out / "lists.txt",
@@ -83,13 +83,13 @@ def main(steps=None, out="runs/learn_from_prompt", count=500):
         size="llama-mini",
         max_length=64,
         batch_tokens=2048,
-        max_steps=steps or 2_000,
+        max_steps=steps or 800,
         valid_share=0.02,
-        prompt="cow: yes\nplate: no\ngoat:",
+        prompt="cow 3\nplate 5\nthunder",
         overwrite=True,
     )
     scorer, found = Scorer.load(out / "run"), {}
-    print("\nexamples in the prompt   labels right, chance being 50 %")
+    print(f"\nexamples in the prompt   right labels, of {len(LABELS)}")
     for shots in SHOTS:
         found[shots] = accuracy(scorer, shots, count)
         print(f"{shots:22}{found[shots]:10.1%}")

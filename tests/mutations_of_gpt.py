@@ -108,7 +108,7 @@ MUTATIONS = [
         "export/generation.py",
         "real = tf.cumsum(ends, axis=1, exclusive=True) == 0",
         "real = ends >= 0",
-        "export/test_generation.py::test_texts_are_those_of_the_host_even_beyond_the_context",
+        "export/test_generation.py::test_texts_end_where_those_of_the_host_end",
     ),
     Mutation(
         "drawn texts depend on their company",

@@ -112,10 +112,12 @@ def test_a_model_that_guesses_for_itself_is_always_right(model):
     assert looks.tolist() == [4] * 3  # five tokens each
 
 
-def test_guessing_ends_where_greedy_decoding_ends(model):
+@pytest.mark.parametrize("is_good", [False, True])
+def test_guessing_ends_where_greedy_decoding_ends(model, is_good):
     plain = without_cache(model)
     end = plain[0][4]
-    ids, *_ = guess_ahead(model, make(dim=8, num_layers=1, seed=1), guesses=3, end_id=end)
+    draft = model if is_good else make(dim=8, num_layers=1, seed=1)
+    ids, *_ = guess_ahead(model, draft, guesses=3, end_id=end)
     for expected, found in zip(plain, ids, strict=True):
         if end in expected:
             expected = expected[: expected.index(end) + 1]
