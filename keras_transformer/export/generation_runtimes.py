@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_transformer.export.parity import BATCH, fill_up, size_of
-from keras_transformer.export.runtimes import import_litert
+from keras_transformer.export.runtimes import import_litert, load_saved_model
 
 
 class KerasWriter:
@@ -37,10 +37,7 @@ class SavedWriter:
     name = "SavedModel"
 
     def __init__(self, path):
-        import tensorflow_text  # noqa: F401  registers its ops
-
-        self.size = size_of(path)
-        self.loaded = tf.saved_model.load(str(path))
+        self.size, self.loaded = size_of(path), load_saved_model(path)
         self.signatures = self.loaded.signatures
 
     def answer(self, lines):

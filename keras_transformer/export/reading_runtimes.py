@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_transformer.export.parity import BATCH, size_of
-from keras_transformer.export.runtimes import import_litert
+from keras_transformer.export.runtimes import import_litert, load_saved_model
 
 
 class KerasReader:
@@ -38,10 +38,7 @@ class SavedReader:
     name = "SavedModel"
 
     def __init__(self, path, ask):
-        import tensorflow_text  # noqa: F401  registers its ops
-
-        self.size, self.ask = size_of(path), ask
-        self.loaded = tf.saved_model.load(str(path))
+        self.size, self.ask, self.loaded = size_of(path), ask, load_saved_model(path)
         self.signatures = self.loaded.signatures
 
     def answer(self, lines):

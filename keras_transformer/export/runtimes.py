@@ -7,6 +7,13 @@ from keras_transformer.export.parity import BATCH, fill_up, size_of
 from keras_transformer.text import END, one_line
 
 
+def load_saved_model(path):
+    """A version that was exported; its signatures last as long as it does."""
+    import tensorflow_text  # noqa: F401  registers its ops
+
+    return tf.saved_model.load(str(path))
+
+
 class KerasModel:
     """The model an export is made from.
 
@@ -39,10 +46,7 @@ class SavedModel:
     name = "SavedModel"
 
     def __init__(self, path):
-        import tensorflow_text  # noqa: F401  registers its ops
-
-        self.size = size_of(path)
-        self.loaded = tf.saved_model.load(str(path))
+        self.size, self.loaded = size_of(path), load_saved_model(path)
         self.signatures = self.loaded.signatures
 
     def answer(self, lines):

@@ -22,7 +22,7 @@ def rotate(x, positions, base=BASE):
         (B, H, T, K).
     """
     half = x.shape[-1] // 2
-    frequencies = (float(base) ** (-np.arange(half) / half)).astype("float32")
+    frequencies = ops.convert_to_tensor(float(base) ** (-np.arange(half) / half), "float32")
     angles = ops.expand_dims(ops.cast(positions, "float32"), -1) * frequencies  # (T, K/2)
     angles = ops.expand_dims(angles, -3)  # (1, T, K/2) or (B, 1, T, K/2): the same in every head
     cos, sin = ops.cast(ops.cos(angles), x.dtype), ops.cast(ops.sin(angles), x.dtype)
