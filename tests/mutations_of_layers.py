@@ -237,8 +237,10 @@ MUTATIONS = [
     Mutation(
         "rotary positions turn the queries alone",
         "layers/self_attention.py",
-        "keys = rotate(keys, positions, self.rotary_base)",
-        "pass",
+        "queries, keys = "
+        "ops.split(rotate(turned, positions, self.rotary_base), (first_key,), axis=1)",
+        "queries, keys = ops.split(turned, (first_key,), axis=1)\n"
+        "        queries = rotate(queries, positions, self.rotary_base)",
         "layers/test_self_attention.py::test_rotary_scores_depend_on_distance_alone",
     ),
     Mutation(

@@ -106,7 +106,7 @@ OF_GPT = {**SIZE, "what": "train_language", "batch_tokens": 192, "max_steps": 4}
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("options", "names"),
+    ("settings", "names"),
     [
         (OF_BERT, ["masked_perplexity", "next_accuracy", "val_loss", "val_masked_perplexity"]),
         (OF_GPT, ["perplexity", "accuracy", "val_loss", "val_perplexity"]),
@@ -114,11 +114,11 @@ OF_GPT = {**SIZE, "what": "train_language", "batch_tokens": 192, "max_steps": 4}
     ],
     ids=["bert", "gpt", "packed llama"],
 )
-def test_other_models_learn_on_two_devices_what_they_learn_on_one(options, names, tmp_path):
+def test_other_models_learn_on_two_devices_what_they_learn_on_one(settings, names, tmp_path):
     text = write_documents(tmp_path / "text")
     for strategy in ("one", "mirrored"):
         out = tmp_path / strategy
-        run(out, strategy=strategy, text=str(text), warmup_steps=5, dropout=0.0, **options)
+        run(out, strategy=strategy, text=str(text), warmup_steps=5, dropout=0.0, **settings)
     *_, one = metrics(tmp_path / "one")
     *_, two = metrics(tmp_path / "mirrored")
     for name in names:

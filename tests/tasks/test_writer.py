@@ -91,7 +91,7 @@ def test_a_cache_grows_with_the_text(monkeypatch):
         writer = Writer(model, CharacterTokenizer(CHARACTERS), draft)
         expected = expected or [without_cache(writer, prompt, 70, 100) for prompt in prompts]
         rooms.clear()
-        assert writer.write(prompts, max_tokens=70, temperature=None) == expected
+        assert writer.write(prompts, max_tokens=70, temperature=None, at_once=8) == expected
         assert rooms == {32, 64, 100}
 
 
