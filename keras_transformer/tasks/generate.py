@@ -54,15 +54,27 @@ def generate(run, prompts, samples=1, weights=None, draft=None, guesses=4, **opt
     return [found[i : i + samples] for i in range(0, len(found), samples)]
 
 
-def generate_stream(run, prompts, out, samples=1, weights=None, draft=None, guesses=4, **options):
+def generate_stream(
+    run,
+    prompts,
+    out,
+    samples=1,
+    weights=None,
+    draft=None,
+    guesses=4,
+    say=lambda text: None,
+    **options,
+):
     """Writes prompts and what follows them; a single text as it comes, several one after the other.
 
     Args:
         run, prompts, samples, weights, draft, guesses: see `generate`.
         out: a text file.
+        say: a function that is told what the user should know.
         **options: of `Writer.stream`.
     """
     check_samples(samples)
+    options["say"] = say
     writer = load_writer(run, weights, draft, guesses)
     if len(prompts) * samples == 1:
         waiting = prompts[0]  # until it is clear that there is something to go on with
@@ -71,11 +83,13 @@ def generate_stream(run, prompts, out, samples=1, weights=None, draft=None, gues
             out.flush()
             waiting = ""
         out.write("\n")
-        return
-    prompts = repeated(prompts, samples)
-    texts = writer.write(prompts, **options)
-    for number, (prompt, text) in enumerate(zip(prompts, texts, strict=True)):
-        out.write(f"--- {number // samples + 1}.{number % samples + 1}\n{prompt}{text}\n")
+    else:
+        prompts = repeated(prompts, samples)
+        texts = writer.write(prompts, **options)
+        for number, (prompt, text) in enumerate(zip(prompts, texts, strict=True)):
+            out.write(f"--- {number // samples + 1}.{number % samples + 1}\n{prompt}{text}\n")
+    if draft is not None:
+        say(writer.describe_guesses())
 
 
 def repeated(prompts, samples):

@@ -70,13 +70,6 @@ class GuessAhead:
         """The share of guesses that were right."""
         return (self.written - self.looks) / max(self.looks * self.guesses, 1)
 
-    def describe(self):
-        """How well it went, in a sentence."""
-        return (
-            f"{self.right:.0%} of the draft's guesses were right: "
-            f"{self.written / max(self.looks, 1):.1f} tokens for each step of the model"
-        )
-
     def _go_on(self, last, offset, count, unread, caches, draft_caches):
         def from_there(step):
             return lambda ids, position, state: step(ids, offset + position, state)

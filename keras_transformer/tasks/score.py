@@ -39,7 +39,7 @@ class Score(NamedTuple):
     @property
     def bits_per_character(self):
         """The same, whatever the vocabulary."""
-        return -self.total / math.log(2) / max(self.characters, 1)
+        return abs(self.total) / math.log(2) / max(self.characters, 1)  # no minus before a zero
 
 
 class Scorer:

@@ -90,8 +90,16 @@ class Writer:
             left = [n - len(ids) for n, ids in zip(left, new, strict=True)]
             yield [text.add(ids) for text, ids in zip(texts, new, strict=True)]
         yield [text.rest() for text in texts]
-        if self.draft is not None:
-            say(way.describe())
+
+    def describe_guesses(self):
+        """How well the draft has guessed so far, in a sentence."""
+        ways = self._ways.values()
+        written, looks = (sum(getattr(way, name) for way in ways) for name in ("written", "looks"))
+        right = (written - looks) / max(looks * self.guesses, 1)
+        return (
+            f"{right:.0%} of the draft's guesses were right: "
+            f"{written / max(looks, 1):.1f} tokens for each step of the model"
+        )
 
     def way(self, temperature, top_k, top_p, repetition_penalty, at_once=AT_ONCE_UNSEEN):
         """What writes the tokens: a `TokenByToken`, or a `GuessAhead` if there is a draft."""

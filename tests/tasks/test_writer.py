@@ -63,21 +63,18 @@ def test_prompts_of_mixed_length_do_not_depend_on_each_other_even_beyond_the_con
 
 
 def test_a_draft_changes_nothing_but_the_number_of_steps(guessing):
-    prompts, said = ["a", "abcabcj", "", "abcdefghij" * 2], []
-    found = guessing.write(prompts, max_tokens=50, temperature=None, say=said.append)
+    prompts = ["a", "abcabcj", "", "abcdefghij" * 2]
+    found = guessing.write(prompts, max_tokens=50, temperature=None)
     assert found == [without_cache(guessing, prompt, 50) for prompt in prompts]
     way = guessing.way(None, None, None, 1.0)
     assert 0 < way.looks < way.written
-    assert said == [way.describe()]
-    assert said[0].endswith("tokens for each step of the model")
 
 
 def test_a_model_that_guesses_for_itself_is_always_right(writer):
     guessing = Writer(writer.model, writer.tokenizer, writer.model, guesses=3)
     (found,) = guessing.write(["ab"], max_tokens=16, temperature=None)
     assert found == without_cache(writer, "ab", 16)
-    way = guessing.way(None, None, None, 1.0)
-    assert way.describe() == (
+    assert guessing.describe_guesses() == (
         "100% of the draft's guesses were right: 4.0 tokens for each step of the model"
     )
 
